@@ -91,6 +91,6 @@ rule record_activations:
     resources:
         **asks("record_activations"),
     params:
-        settings=settings_of_recording(plan),
+        settings=settings_of_activations(plan),
     script:
         "../scripts/record_activations.py"

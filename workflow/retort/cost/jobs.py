@@ -15,8 +15,8 @@ from retort.cost.estimates import Estimate, Estimates
 from retort.cost.resources import fits_one_job, hours_of_a_seed
 from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
-from retort.plan.recordings import recordings_of
 from retort.plan.rule import Rule, paths_in
+from retort.plan.shared_activations import shared_activations
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import first_difference
 
@@ -39,7 +39,7 @@ def share_jobs(plan: Plan, estimates: Estimates, claimed: Container[str] = ()) -
     """
     groups = companions_of(plan, fits_one_job(plan, estimates))
     plan.share(groups, divided_seeds(plan, hours_of_a_seed(plan, estimates)))
-    plan.record(recordings_of(plan, claimed))
+    plan.share_activations(shared_activations(plan, claimed))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from retort.plan.exhibits import FIGURE, TABLE, Prints
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
-from retort.plan.recordings import settings_of_recording
 from retort.plan.rule import Input, Rule, one_of
+from retort.plan.shared_activations import settings_of_activations
 from retort.plan.sharing import settings_of_group
 from retort.study.addresses import SEEDS
 
@@ -73,7 +73,7 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
              _stamp(plan, "teacher_heads", "teacher", "corpus"), teacher),
         Rule("record_activations", {"folder": "results/activations/{teacher}/{task}/{number}"},
              {"encoded": reads.encoded_task, "teacher": reads.teacher_on_task},
-             {"settings": settings_of_recording(plan)}, {**teacher, "number": NUMBER}),
+             {"settings": settings_of_activations(plan)}, {**teacher, "number": NUMBER}),
         Rule("run_grid_on_task", {"trials": TRIALS}, {**on_task, "activations": reads.activations_of_grid},
              _stamp(plan, "distillations", "student", "task"), {"student": specific, **PARTS}),
         Rule("distill_on_task", scored, {**on_task, "activations": reads.activations_of_seeds, **grid},

@@ -174,8 +174,8 @@ class Plan:
         self.settings = Params(self.study, self.pairs)
         self.groups: dict[str, list[str]] = {}  # group -> the students, two or more, that a job distils side by side
         self.group_of: dict[str, str] = {}
-        self.recordings: dict[str, list[str]] = {}  # folder of stored activations -> the students that read it
-        self.recording_of: dict[tuple[str, str], str] = {}  # (student, task) -> that folder
+        self.activations: dict[str, list[str]] = {}  # folder of stored activations -> the students that read it
+        self.activations_read: dict[tuple[str, str], str] = {}  # (student, task) -> that folder
 
     def share(self, groups: Mapping[str, list[str]], seeds: Mapping[str, list[str]]) -> None:
         """Set which work shares a job.
@@ -188,15 +188,15 @@ class Plan:
         self.group_of = {student: group for group, students in groups.items() for student in students}
         self.config = self.study.config = self.config.model_copy(update={"seeds_divided": dict(seeds)})
 
-    def record(self, recordings: Mapping[str, list[str]]) -> None:
+    def share_activations(self, folders: Mapping[str, list[str]]) -> None:
         """Set which students read the same stored activations.
 
         Args:
-            recordings: results/activations/<teacher>/<task>/<number> -> the students.
+            folders: results/activations/<teacher>/<task>/<number> -> the students.
         """
-        self.recordings = dict(recordings)
-        self.recording_of = {
-            (student, folder.split("/")[-2]): folder for folder, students in recordings.items() for student in students
+        self.activations = dict(folders)
+        self.activations_read = {
+            (student, folder.split("/")[-2]): folder for folder, students in folders.items() for student in students
         }
 
     def at(self, job_type: str, *names: str) -> Callable[[Wildcards], Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan, source_folder
-from retort.plan.recordings import recording_behind
+from retort.plan.shared_activations import activations_behind
 from retort.plan.sharing import folders_read, grid_parts, is_made, remembered_group, students_in
 from retort.registry import unknown_name
 from retort.study.addresses import names_of_seeds, score_file, seeds_in
@@ -95,11 +95,11 @@ class InputFunctions:
     def activations_of_grid(self, of: Wildcards) -> str | list[str]:
         """Return the stored activations that a part of a student's grid reads; empty if the teacher runs next to it."""
         trials = f"results/trials/{of.student}/{of.task}/{of.part}-of-{of.parts}.jsonl"
-        return recording_behind(self.plan, of.student, of.task, trials)
+        return activations_behind(self.plan, of.student, of.task, trials)
 
     def activations_of_seeds(self, of: Wildcards) -> str | list[str]:
         """Return the stored activations that the seeds of a student read; empty if the teacher runs next to them."""
-        return recording_behind(self.plan, of.student, of.task, score_file(of.student, of.task, of.seeds))
+        return activations_behind(self.plan, of.student, of.task, score_file(of.student, of.task, of.seeds))
 
     def parent(self, of: Wildcards) -> list[str]:
         """Return the student or released model from which the student starts; empty if there is none."""

@@ -24,7 +24,7 @@ from retort.job import forkserver, gpus, planned_run
 from retort.plan.exhibits import Prints, audit_page, first, pages
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
-from retort.plan.recordings import leftovers
+from retort.plan.shared_activations import leftovers
 from retort.run import run_folder, run_sources
 from retort.run.failures import print_what_there_is
 from retort.specs.config import read_config
@@ -70,7 +70,7 @@ class Run:
         choices = {
             "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
             "companions": self.plan.groups,
-            "recordings": self.plan.recordings,
+            "activations": self.plan.activations,
             "seeds_divided": decided.seeds_divided,
         }
         config |= choices | {"licences": licences_of(self.plan.study).model_dump(mode="json")}

@@ -101,7 +101,7 @@ def _listed(given: Any) -> Any:
 
 Folders = Annotated[Distinct[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text])]
 # keys of the configuration that a run sets for its jobs
-SET_BY_RUN = ("run_sources", "companions", "recordings", "seeds_divided", "licences")
+SET_BY_RUN = ("run_sources", "companions", "activations", "seeds_divided", "licences")
 
 
 class Config(Spec):
@@ -132,7 +132,7 @@ class Config(Spec):
         contact: where a reader objects to a page, https://... or mailto:...; each page has a link there.
         run_sources: the workflow hands this to its jobs; not for you.
         companions: job -> the students that it distils side by side; the workflow hands it to its jobs; not for you.
-        recordings: folder of stored activations -> the students that read it; the workflow hands it to its jobs; not
+        activations: folder of stored activations -> the students that read it; the workflow hands it to its jobs; not
             for you.
         seeds_divided: '<student>/<task>' -> the seeds of each of its jobs; the workflow hands it to its jobs; not for
             you.
@@ -159,7 +159,7 @@ class Config(Spec):
     contact: Annotated[str, StringConstraints(pattern=r"^(https://\S+|mailto:\S+@\S+)?$")] = ""
     run_sources: RunSources = RunSources()
     companions: dict[str, Distinct[Name]] | None = None
-    recordings: dict[str, Distinct[Name]] | None = None
+    activations: dict[str, Distinct[Name]] | None = None
     seeds_divided: dict[str, list[str]] | None = None
     licences: Licences = Licences()
     _file: str = PrivateAttr(default="config.yaml")

@@ -97,6 +97,6 @@ def submission_address(study: Study, student: str) -> str:
     return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
 
 
-def students_of_recording(folder: Path) -> Path:
+def students_of_activations(folder: Path) -> Path:
     """Return the file in a folder of stored activations that holds, by student, the settings of those that read it."""
     return folder / "students.json"

@@ -14,7 +14,7 @@ from retort.models.recorder import Key, keys_to_record
 from retort.models.stored_activations import store_activations
 from retort.objectives import loss_of
 from retort.settings.trainings import TaskDistillationSettings
-from retort.study.addresses import students_of_recording
+from retort.study.addresses import students_of_activations
 from retort.training.distillation import sizes_of
 from retort.training.setup import head_of, set_seed
 
@@ -43,7 +43,7 @@ def record_activations(
     folder.mkdir(parents=True, exist_ok=True)
     keys = keys_to_record(keys_read(students.values()))
     count, size = store_activations(network, rows, keys, folder, settings.precision, job.device)
-    write_json(students_of_recording(folder), {name: own.as_json() for name, own in students.items()})
+    write_json(students_of_activations(folder), {name: own.as_json() for name, own in students.items()})
     job.say(f"{count} activations for {len(students)} students, {size / 1e6:.0f} MB  ({job.seconds():.0f} s)")
 
 

@@ -18,36 +18,36 @@ from retort.checksums import RESULTS, digest_of
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.sharing import grid_parts, is_unchanged
-from retort.study.addresses import answers_address, score_files, students_of_recording
+from retort.study.addresses import answers_address, score_files, students_of_activations
 
 Wildcards = Any
 FOLDER = RESULTS / "activations"  # of folders <teacher>/<task>/<number>
 
 
-def recordings_of(plan: Plan, claimed: Container[str] = ()) -> dict[str, list[str]]:
-    """Return the folder of each recording -> the students that read it; all processes of a run have the same.
+def shared_activations(plan: Plan, claimed: Container[str] = ()) -> dict[str, list[str]]:
+    """Return folder of stored activations -> the students that read it; all processes of a run have the same.
 
     Args:
         plan: the plan of the study.
         claimed: files and folders that other runs make or read.
     """
-    if plan.config.recordings is not None:
-        return plan.config.recordings
+    if plan.config.activations is not None:
+        return plan.config.activations
     unmade, kept = defaultdict[Path, list[str]](list), set[str]()
     for student, task in plan.pairs:
         if student in plan.settings.distillations and plan.reads_stored_activations(student, task):
             made = {path for path in trained_files(plan, student, task) if is_made(plan, student, task, path)}
-            kept |= set(map(remembered_recording, made))
+            kept |= set(map(remembered_activations, made))
             if not made.issuperset(trained_files(plan, student, task)):
                 unmade[FOLDER / plan.study.students[student].teacher / task].append(student)
-    recordings = defaultdict[str, list[str]](list)
+    folders = defaultdict[str, list[str]](list)
     for folder, students in unmade.items():
         held = [str(path) for path in sorted(folder.glob("*")) if str(path) not in claimed]
         names = (str(folder / str(number)) for number in itertools.count(1))
         new = next(name for name in names if not (name in kept or name in claimed or Path(name).exists()))
         for student in students:
-            recordings[next((name for name in held if _holds(plan, name, student)), new)].append(student)
-    return dict(recordings)
+            folders[next((name for name in held if _holds(plan, name, student)), new)].append(student)
+    return dict(folders)
 
 
 def trained_files(plan: Plan, student: str, task: str) -> list[str]:
@@ -55,13 +55,12 @@ def trained_files(plan: Plan, student: str, task: str) -> list[str]:
     return [*grid_parts(plan.study, student, task), *score_files(plan.study, student, task)]
 
 
-def recording_behind(plan: Plan, student: str, task: str, result: str) -> str | list[str]:
+def activations_behind(plan: Plan, student: str, task: str, result: str) -> str | list[str]:
     """Return the folder of stored activations that a result of a student is made from; empty if there is none."""
     if not plan.reads_stored_activations(student, task):
         return []
-    if is_made(plan, student, task, result):
-        return remembered_recording(result) or []
-    return plan.recording_of.get((student, task), [])
+    decided = "" if is_made(plan, student, task, result) else plan.activations_read.get((student, task))
+    return decided or remembered_activations(result) or []  # also of what is made anew for a reason of Snakemake's own
 
 
 def is_made(plan: Plan, student: str, task: str, result: str) -> bool:
@@ -80,14 +79,14 @@ def is_made(plan: Plan, student: str, task: str, result: str) -> bool:
     return recorded.settings in ("", settings) and all(is_unchanged(recorded, path) for path in lasting)
 
 
-def remembered_recording(result: str) -> str:
+def remembered_activations(result: str) -> str:
     """Return the folder of stored activations that a result was made from; empty if there was none."""
     recorded = checksums.whole(Path(result))
     return next((path for path in recorded.parents if Path(path).is_relative_to(FOLDER)), "") if recorded else ""
 
 
-def settings_of_recording(plan: Plan) -> Callable[[Wildcards, Any], dict[str, object]]:
-    """Return a function from wildcards to the settings of each student that a recording is for, as JSON values.
+def settings_of_activations(plan: Plan) -> Callable[[Wildcards, Any], dict[str, object]]:
+    """Return a function from wildcards to the settings of each student that a folder is for, as JSON values.
 
     It asks for `output`, so that Snakemake does not compare the value with that of an earlier run.
 
@@ -98,12 +97,12 @@ def settings_of_recording(plan: Plan) -> Callable[[Wildcards, Any], dict[str, ob
     def settings(wildcards: Wildcards, output: Any) -> dict[str, object]:
         teacher, task = wildcards.teacher, wildcards.task
         folder = str(FOLDER / teacher / task / wildcards.number)
-        readers = plan.recordings.get(folder) or [
+        readers = plan.activations.get(folder) or [
             student
             for student, own in plan.pairs
             if own == task
             and student in plan.settings.distillations
-            and folder in map(remembered_recording, trained_files(plan, student, task))
+            and folder in map(remembered_activations, trained_files(plan, student, task))
         ]
         if not readers:
             raise RetortError(f"no student reads {folder}", "ask for the scores of a student: they need it")
@@ -114,7 +113,7 @@ def settings_of_recording(plan: Plan) -> Callable[[Wildcards, Any], dict[str, ob
 
 def leftovers(plan: Plan, claimed: Container[str]) -> list[Path]:
     """Return the folders that runs have left which were stopped, and that no student of this run or of others reads."""
-    return [path for path in FOLDER.glob("*/*/*") if str(path) not in plan.recordings and str(path) not in claimed]
+    return [path for path in FOLDER.glob("*/*/*") if str(path) not in plan.activations and str(path) not in claimed]
 
 
 def _holds(plan: Plan, folder: str, student: str) -> bool:
@@ -123,7 +122,7 @@ def _holds(plan: Plan, folder: str, student: str) -> bool:
     if recorded is None or not all(is_unchanged(recorded, path) for path in recorded.parents):
         return False
     try:
-        held: Mapping[str, object] = json.loads(students_of_recording(Path(folder)).read_text(encoding="utf-8"))
+        held: Mapping[str, object] = json.loads(students_of_activations(Path(folder)).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return held.get(student) == plan.settings.distillations[student][Path(folder).parent.name].as_json()
