@@ -113,6 +113,8 @@ def test_students_read_on_what_a_stopped_run_has_left(plan: Plan, config: dict[s
     later = planned(config)
     assert on_mood(later) == {FIRST: [ATTENTION]}
     assert leftovers(later, ()) == []
+    of = SimpleNamespace(teacher="tiny-teacher", task="mood", number="1")
+    assert settings_of_activations(later)(of, None).keys() == {ATTENTION, KD}  # if it has to be made anew
     assert on_mood(planned(config), FIRST) == {SECOND: [ATTENTION]}  # another run is at work on it
 
 

@@ -97,18 +97,22 @@ def settings_of_activations(plan: Plan) -> Callable[[Wildcards, Any], dict[str, 
     def settings(wildcards: Wildcards, output: Any) -> dict[str, object]:
         teacher, task = wildcards.teacher, wildcards.task
         folder = str(FOLDER / teacher / task / wildcards.number)
-        readers = plan.activations.get(folder) or [
+        readers = [
             student
             for student, own in plan.pairs
-            if own == task
-            and student in plan.settings.distillations
-            and folder in map(remembered_activations, trained_files(plan, student, task))
+            if own == task and student in plan.settings.distillations and folder in _folders(plan, student, task)
         ]
         if not readers:
             raise RetortError(f"no student reads {folder}", "ask for the scores of a student: they need it")
         return {name: plan.settings.distillations[name][task].as_json() for name in readers}
 
     return settings
+
+
+def _folders(plan: Plan, student: str, task: str) -> set[str]:
+    """Return the folders of stored activations that a student reads in this run, or was made from."""
+    remembered = map(remembered_activations, trained_files(plan, student, task))
+    return {plan.activations_read.get((student, task), ""), *remembered}
 
 
 def leftovers(plan: Plan, claimed: Container[str]) -> list[Path]:
