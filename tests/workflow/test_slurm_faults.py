@@ -32,6 +32,7 @@ STATES = [f"scores.tiny-attention.mood.seed-{seed}" for seed in (1, 2)]
 SCORE = "results/scores/tiny-attention/mood/1-2.json"
 WEIGHTS = "results/students/tiny-attention/mood/1-2/seed-1/model.safetensors"
 STEPS = int(os.environ.get("RETORT_TEST_STEPS", "3500"))  # of each of four stages; 6 ms each: 1.4 minutes
+ACTIVATIONS = "results/activations/tiny-teacher/mood/1"
 FEW = STEPS // 5  # longer than two submissions
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 LONG = 60  # minutes
@@ -61,7 +62,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a study of which all but a training is made, here rather than on the cluster."""
     folder = make_study(tmp_path_factory.mktemp("faults") / "base", keep_weights=True, checkpoint_seconds=1)
     lengthen(folder, STEPS, "Attention, then predictions")
-    snakemake(on_slurm(folder), "results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood/1")
+    snakemake(on_slurm(folder), "results/teachers/tiny-teacher/mood/1", ACTIVATIONS)
     return folder
 
 
@@ -229,6 +230,8 @@ def test_slurm_took_a_job_though_sbatch_failed(
     folder = shutil.copytree(base, tmp_path / "study", symlinks=True)
     change(folder, "config.yaml", str(base), str(folder))
     lengthen(folder, FEW)
+    shutil.rmtree(folder / ACTIVATIONS)  # of longer trainings
+    snakemake(folder, ACTIVATIONS)
     scripts = {"sbatch": SLOW.format(folder=folder, sbatch=shutil.which("sbatch"), failures=failures)}
     scripts |= {name: HIDES.format(real=shutil.which(name)) for name in hiding}
     for name, script in scripts.items():
