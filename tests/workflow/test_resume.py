@@ -13,13 +13,12 @@ from retort.job import fork_client
 
 from tests.conftest import SNAKEMAKE, copy_study, read_json, server_of_jobs, snakemake
 from tests.tiny.make import make_study
-from tests.workflow.test_slurm_faults import lengthen
+from tests.workflow.test_slurm_faults import ACTIVATIONS, lengthen
 
 pytestmark = pytest.mark.workflow
 
 SCORE = "results/scores/tiny-attention/mood/1-2.json"
 WEIGHTS = "results/students/tiny-attention/mood/1-2/seed-1/model.safetensors"
-ACTIVATIONS = "results/activations/tiny-teacher/mood/1"
 STEPS = 60  # of each stage
 CHECKPOINT = "results/checkpoints/scores.tiny-attention.mood.seed-1"
 

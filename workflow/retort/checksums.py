@@ -319,6 +319,11 @@ def is_temporary(path: Path) -> bool:
     return path.parts[1] in TEMPORARY or (path.parts[1] == "students" and path.name != "model")
 
 
+def lasting(parents: Mapping[str, Parent]) -> dict[str, Parent]:
+    """Return the parents of a result without those that a run deletes."""
+    return {path: parent for path, parent in parents.items() if not is_temporary(Path(path))}
+
+
 def is_of_jobs(path: Path) -> bool:
     """Return whether a path is in a folder that only jobs of this workflow fill."""
     return any(path.is_relative_to(RESULTS / kind) for kind in KINDS)

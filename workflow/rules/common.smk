@@ -18,8 +18,8 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
 from snakemake.logging import logger
 
 from retort.job.planned_run import check_latest
-from retort.plan.shared_activations import settings_of_activations
 from retort.plan.rule import one_of
+from retort.plan.shared_activations import settings_of_activations
 from retort.plan.sharing import settings_of_group
 from retort.run.dry_run import LOGGER, is_short
 from retort.run.repairs import compare_with_known, end_once, look_once

@@ -129,7 +129,7 @@ class RunningJob:
     @property
     def lasting_parents(self) -> dict[str, Parent]:
         """The results that it reads, without those that a run deletes: these are made from the others."""
-        return {path: parent for path, parent in self.parents.items() if not checksums.is_temporary(Path(path))}
+        return checksums.lasting(self.parents)
 
     def lineage(self) -> dict[str, object]:
         """Return the JSON values by which a result names its parents and the code behind it."""

@@ -1,4 +1,4 @@
-"""Stored activations of a teacher on the training rows: computed once in a job, and read by its trainings from disk.
+"""Stored activations of a teacher on the training rows: computed once, and read by the trainings of students from disk.
 
 Each activation of each layer is an array: (tokens of all rows, width), or (rows, num_labels) for logits of whole rows.
 numpy has no bfloat16, so its bits are stored as uint16. Arrays are memory-mapped: a batch reads only its own rows.
@@ -28,11 +28,6 @@ def file_of(folder: Path, key: Key) -> Path:
     """Return the path of an activation's array."""
     activation, layer = key
     return folder / (f"{activation}.npy" if layer is None else f"{activation}-{layer}.npy")
-
-
-def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
-    """Return whether a folder holds all arrays that are needed for the activations of these keys."""
-    return all(file_of(folder, key).is_file() for key in keys_to_record(keys))
 
 
 def create(folder: Path, key: Key, length: int, width: int, precision: str) -> np.ndarray:

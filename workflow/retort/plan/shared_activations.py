@@ -36,9 +36,10 @@ def shared_activations(plan: Plan, claimed: Container[str] = ()) -> dict[str, li
     unmade, kept = defaultdict[Path, list[str]](list), set[str]()
     for student, task in plan.pairs:
         if student in plan.settings.distillations and plan.reads_stored_activations(student, task):
-            made = {path for path in trained_files(plan, student, task) if is_made(plan, student, task, path)}
+            files = trained_files(plan, student, task)
+            made = [path for path in files if is_made(plan, student, task, path)]
             kept |= set(map(remembered_activations, made))
-            if not made.issuperset(trained_files(plan, student, task)):
+            if made != files:
                 unmade[FOLDER / plan.study.students[student].teacher / task].append(student)
     folders = defaultdict[str, list[str]](list)
     for folder, students in unmade.items():
@@ -75,7 +76,7 @@ def is_made(plan: Plan, student: str, task: str, result: str) -> bool:
     if recorded is None:
         return True
     settings = digest_of(plan.settings.distillations[student][task].as_json())
-    lasting = (path for path in recorded.parents if not checksums.is_temporary(Path(path)))
+    lasting = checksums.lasting(recorded.parents)
     return recorded.settings in ("", settings) and all(is_unchanged(recorded, path) for path in lasting)
 
 
