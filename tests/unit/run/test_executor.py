@@ -184,10 +184,9 @@ def test_a_job_is_submitted_again_only_after_a_refusal_for_now(folder: Path) -> 
     assert times.pop("later") == 4
     assert times.pop("never") > 4
     assert set(times.values()) == {1}
-    said = (folder / "out.txt").read_text()
-    assert (
-        said.count("Slurm takes no job for now, and is asked again: sbatch: error: ") == 1
-    )  # of the first refused one
+    said = (folder / "out.txt").read_text().count("Slurm takes no job for now, and is asked again: sbatch: error: ")
+    refused = sum(case.get("says") in (LIMIT, TIMED_OUT) for _, case in CASES.values())
+    assert 1 <= said <= refused  # once while any job waits; never of one that waits already
 
 
 def test_the_job_runs_in_one_snakemake_and_only_a_failed_one_keeps_its_slurm_log(folder: Path) -> None:
