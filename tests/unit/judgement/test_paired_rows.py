@@ -37,7 +37,7 @@ def test_two_rows_are_compared(config: dict[str, Any]) -> None:
     assert lines[-1].startswith("choices: a pair is a task and a seed")
     assert "t = −3.062" in compare_rows(study, "tiny/table1", (B, A))[4]
     tests = ("fixed tasks", "random tasks", "pairs")
-    equal = "missing (all differences are equal)"
+    equal = "no p-value: all differences are equal"
     assert compare_rows(study, "tiny/table1", (B, B))[2:5] == [f"{test}: {equal}" for test in tests]
 
 

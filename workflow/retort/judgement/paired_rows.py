@@ -19,7 +19,7 @@ from retort.specs.exhibit import Exhibit
 from retort.study.addresses import score_files
 from retort.study.distillations import distillations_of, trained_anew
 from retort.study.questions import runs_on, seeds_of
-from retort.study.reasons import Status, sentence
+from retort.study.reasons import Status
 from retort.study.study import Study
 
 if TYPE_CHECKING:  # pandas takes long to import
@@ -155,7 +155,7 @@ def _scores(study: Study, address: str, table: Exhibit, row: str) -> DataFrame:
 
 def _result(test: Comparison) -> str:
     if (apart := test.difference) is None:
-        return sentence(test.status, test.reason)
+        return f"no p-value: {test.reason}"
     t, degrees = number(apart.value / apart.error, 3), number(apart.freedom, 1).removesuffix(".0")
     return f"t = {t}, p = {test.p:.4g} ({degrees} degrees)"
 
