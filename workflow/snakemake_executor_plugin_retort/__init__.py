@@ -148,7 +148,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc]  # it has no types
         if is_last and not has_succeeded:
             if self.is_elsewhere(info, state):
                 return False
-            has_succeeded = made.is_made(info.job.output)
+            has_succeeded = made.outputs_are_made(info.job.output)
         if has_succeeded:
             if not self.workflow.executor_settings.keep_successful_logs:
                 with contextlib.suppress(OSError):

@@ -20,10 +20,10 @@ from retort.plan.sharing import (
     divided_seeds,
     folders_read,
     grid_parts,
-    is_made,
     jobs_of,
     remembered_group,
     settings_of_group,
+    student_is_made,
     students_in,
 )
 from retort.settings.inputs import settings_section
@@ -103,7 +103,7 @@ def test_only_students_that_are_still_to_be_made_have_companions(study_folder: P
     corpus, folder = Path("results/corpora/sentences/encoder"), Path(f"results/students/{FIRST}/model")
 
     def made() -> bool:
-        return is_made(FIRST, settings, [str(corpus)])
+        return student_is_made(FIRST, settings, [str(corpus)])
 
     assert not made()
     Path(f"results/scores/{FIRST}/mood").mkdir(parents=True)

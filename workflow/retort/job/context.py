@@ -24,7 +24,7 @@ from retort.errors import RetortError, explain_error
 from retort.job import attempts, forkserver, gpus, planned_run, slurm
 from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
 from retort.job.locks import hold_claim, in_turn
-from retort.job.made import is_made
+from retort.job.made import outputs_are_made
 from retort.job.steps import steps_file
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
@@ -252,7 +252,7 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
             lambda: held.enter_context(hold_claim(claim, running.name)),
             lambda other: running.say(f"waits for the end of {other.who}, which makes the same"),
         )
-        if is_made(snakemake.output):
+        if outputs_are_made(snakemake.output):
             running.say("another process has made it")
             sys.exit(0)
         for folder in {output.parent for output in outputs}:

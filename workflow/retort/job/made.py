@@ -16,14 +16,14 @@ from retort.job.attempts import LOCKS, slug_of
 from retort.job.locks import AtWork, hold_claim, in_turn
 
 
-def is_made(outputs: Sequence[str]) -> bool:
+def outputs_are_made(outputs: Sequence[str]) -> bool:
     """Return whether all outputs of a job are whole, made since this run began, by its plan and from what is there."""
     began = planned_run.began()
-    return bool(outputs) and began is not None and all(_is_made(Path(output), began) for output in outputs)
+    return bool(outputs) and began is not None and all(_output_is_made(Path(output), began) for output in outputs)
 
 
-def _is_made(output: Path, began: float) -> bool:
-    """Return whether an output is whole, and was made after a time, as `is_made` says."""
+def _output_is_made(output: Path, began: float) -> bool:
+    """Return whether an output is whole, and was made after a time, as `outputs_are_made` says."""
     taken = checksums.whole(output)
     if taken is None or taken.plan != planned_run.plan() or checksums.place_of(output).stat().st_mtime < began:
         return False
@@ -46,7 +46,7 @@ def main(job: str, log: str, *outputs: str) -> bool:
 
     def look() -> bool:
         with hold_claim(LOCKS / slug_of(log), slug_of(log)):
-            return is_made(outputs)
+            return outputs_are_made(outputs)
 
     return planned_run.is_latest(job) and in_turn(look, tell)  # else its Snakemake says why it ends
 

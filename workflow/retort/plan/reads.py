@@ -9,7 +9,7 @@ from retort.errors import RetortError
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan, source_folder
 from retort.plan.shared_activations import activations_behind
-from retort.plan.sharing import folders_read, grid_parts, is_made, remembered_group, students_in
+from retort.plan.sharing import folders_read, grid_parts, remembered_group, student_is_made, students_in
 from retort.registry import unknown_name
 from retort.study.addresses import names_of_seeds, score_file, seeds_in
 from retort.study.questions import submitted_sources
@@ -135,7 +135,7 @@ class InputFunctions:
         """Return the folder of the group with which a student is, or was, distilled."""
         student, plan = self._name(of), self.plan
         if (group := plan.group_of.get(student)) is None:
-            made = is_made(student, plan.settings.students[student], folders_read(plan, student))
+            made = student_is_made(student, plan.settings.students[student], folders_read(plan, student))
             group = remembered_group(student) if made else ""
         return f"results/distilled/{group or student}"
 

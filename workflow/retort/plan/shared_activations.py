@@ -37,7 +37,7 @@ def shared_activations(plan: Plan, claimed: Container[str] = ()) -> dict[str, li
     for student, task in plan.pairs:
         if student in plan.settings.distillations and plan.reads_stored_activations(student, task):
             files = trained_files(plan, student, task)
-            made = [path for path in files if is_made(plan, student, task, path)]
+            made = [path for path in files if result_is_made(plan, student, task, path)]
             kept |= set(map(remembered_activations, made))
             if made != files:
                 unmade[FOLDER / plan.study.students[student].teacher / task].append(student)
@@ -60,11 +60,11 @@ def activations_behind(plan: Plan, student: str, task: str, result: str) -> str 
     """Return the folder of stored activations that a result of a student is made from; empty if there is none."""
     if not plan.reads_stored_activations(student, task):
         return []
-    decided = "" if is_made(plan, student, task, result) else plan.activations_read.get((student, task))
+    decided = "" if result_is_made(plan, student, task, result) else plan.activations_read.get((student, task))
     return decided or remembered_activations(result) or []  # also of what is made anew for a reason of Snakemake's own
 
 
-def is_made(plan: Plan, student: str, task: str, result: str) -> bool:
+def result_is_made(plan: Plan, student: str, task: str, result: str) -> bool:
     """Return whether a result of a student on a task needs no training: settings and inputs are those it was made with.
 
     A result without checksums counts as made.

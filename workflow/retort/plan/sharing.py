@@ -61,7 +61,7 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
     unmade = [
         name
         for name in plan.task_agnostic
-        if name in asked and not is_made(name, plan.settings.students[name], folders_read(plan, name))
+        if name in asked and not student_is_made(name, plan.settings.students[name], folders_read(plan, name))
     ]
     taken = set(map(remembered_group, set(plan.task_agnostic) - set(unmade)))
     groups = dict[str, list[str]]()
@@ -159,7 +159,7 @@ def _exhibits_of(plan: Plan) -> dict[str, frozenset[tuple[str, str]]]:
     return {student: frozenset(exhibits) for student, exhibits in shown.items()}
 
 
-def is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable[str]) -> bool:
+def student_is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable[str]) -> bool:
     """Return whether the folder of a task-agnostic student needs no distillation.
 
     A folder that is gone counts as made if scores or grid results of the student exist: maybe nobody needs it any more.
