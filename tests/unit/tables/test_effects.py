@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.tables.figures.effects import effect_of, half_width
+from retort.tables.figures.effects import EffectsFigure, effect_of, half_width
 from scipy.stats import ttest_1samp
 
 from tests.tiny.edit import problems
@@ -25,6 +25,17 @@ def test_the_interval_is_that_of_a_t_test() -> None:
     interval = ttest_1samp(values, 0).confidence_interval(0.95)
     assert half_width(values) == pytest.approx(interval.high - statistics.mean(values))
     assert half_width([1.0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("first_rows", "places"), [(("B", "C"), [1, 2]), (("A", "A"), [3, 2])], ids=["of its curve", "of its own"]
+)
+def test_an_effect_has_the_colour_of_its_curve_if_no_other_has(first_rows: list[str], places: list[int]) -> None:
+    effects = [{"label": row, "above": [row], "below": ["A"]} for row in first_rows]
+    figure = EffectsFigure.model_validate(
+        {"title": "Gains", "axis": "steps", **EFFECTS, "curves": ["A", "B", "C"], "effects": effects}
+    )
+    assert figure.places() == places
 
 
 @pytest.mark.parametrize(

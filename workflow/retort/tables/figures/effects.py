@@ -80,9 +80,9 @@ class EffectsFigure(Figure):
             left, right = drawn.subplots(1, 2)
             for place, (label, curve) in enumerate(curves.items()):
                 _curve(left, label, curve, SERIES[place], place)
-            for place, effect in enumerate(self.effects):
+            for effect, place in zip(self.effects, self.places(), strict=True):
                 apart = effect_of([curves[name] for name in effect.above], [curves[name] for name in effect.below])
-                _curve(right, effect.label, apart, SERIES[-1 - place], place)
+                _curve(right, effect.label, apart, SERIES[place], place)
             right.axhline(0, color=MUTED, linewidth=1, zorder=1)
             ticks = sorted(self.columns)
             for axes, ylabel in (
@@ -90,11 +90,16 @@ class EffectsFigure(Figure):
                 (right, "difference, points"),
             ):
                 axes.set(xscale="log", xlabel=self.axis, ylabel=ylabel)
-                axes.set_xticks(ticks, [str(tick) for tick in ticks])
+                axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
                 axes.set_xticks([], minor=True)
                 axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=8.5)
             write_notes(drawn, frame, inputs.remark)
             save(drawn, renders)
+
+    def places(self) -> list[int]:
+        """Return the place of each effect in the series of colours: that of its curve, if no other has the same."""
+        own = [self.curves.index(effect.above[0]) for effect in self.effects]
+        return own if len({*own}) == len(own) else [len(SERIES) - 1 - place for place in range(len(own))]
 
 
 def effect_of(above: list[dict[int, Scores]], below: list[dict[int, Scores]]) -> dict[int, Scores]:

@@ -84,8 +84,11 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
 
 def write_notes(drawn: Figure, frame: DataFrame, remark: str = "") -> None:
     """Write below the figure why points are missing, and then the remark, if any."""
-    missing = frame[~frame["status"].isin(HAS_VALUE)]
-    left_out = [f"{line.row}: {line.state}" for line in lines_of(missing)]
+    has_value = frame["status"].isin(HAS_VALUE)
+    in_part = set(frame[has_value]["row"])  # rows of which other points are drawn
+    left_out = [
+        f"{line.row}{f' ({line.column})' * (line.row in in_part)}: {line.state}" for line in lines_of(frame[~has_value])
+    ]
     notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
     if notes:
         width = int(drawn.get_figwidth() * LETTERS)

@@ -1,0 +1,75 @@
+"""The studies of soft labels and of length: their guides say what their records say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from retort.judgement.difference import paired_test
+from retort.specs.yaml_reader import read_yaml
+
+from tests.conftest import ROOT
+
+SOFT_LABELS, LENGTHS = (ROOT / "workflow/papers" / name for name in ("soft-labels", "lengths"))
+ROWS, SLOPE = ("100", "300", "1,000", "2,900"), np.array([-3, -1, 1, 3]) * 6 / 20  # the fitted change over all rows
+STEPS = ("40", "120", "360")  # a stage; those of 1,080 are not recorded yet
+FROM_SOFT_LABELS = {"all-texts": "soft labels of all texts first", "kd": "soft labels of the same rows"}
+OBJECTIVES = {
+    "att-kl": "attention KL",
+    "hid-seq": "hidden states of the sequence",
+    "hid-cls": r"hidden states of \[CLS\]",
+    "kd": "vanilla KD",
+}
+
+
+def told(values: Any) -> str:
+    """Return a mean with its 95 % interval, as guides have it."""
+    found = paired_test({("", ""): values.tolist()})
+    assert found.difference
+    low, high = found.difference.interval()
+    return f"{found.mean:.1f} ({low:.1f} to {high:.1f})"
+
+
+def scores(record: Path, row: str, *columns: str, table: str = "table1") -> Any:
+    """Return recorded scores of a row, columns by seeds."""
+    cells = read_yaml(record)["by_seed"][table][row]
+    return np.array([[score for _, score in sorted(cells[column].items())] for column in columns])
+
+
+@pytest.mark.parametrize("task", ["Tweets", "Movies"])
+def test_the_guide_has_the_gains_by_soft_labels(task: str) -> None:
+    record, guide = SOFT_LABELS / "recorded/bfloat16.yaml", (SOFT_LABELS / "README.md").read_text()
+    columns = [f"{task}: {rows}" for rows in ROWS]
+    for method, name in FROM_SOFT_LABELS.items():
+        gains = scores(record, method, *columns) - scores(record, "labels", *columns)
+        assert f"| {task.lower()}, {name} | {' | '.join(map(told, gains))} |" in guide
+        fall = told(-SLOPE @ gains).partition(" (")
+        assert f"{fall[0]} points" in guide or f"by {fall[0]}" in guide
+        assert f"({fall[2]}" in guide or f"{fall[2].removesuffix(')')}; inconclusive)" in guide
+    without, labels = (scores(record, row, task, table="table2") for row in ("soft-labels", "labels-1000"))
+    assert f"{(without - labels).mean():.1f} on {task.lower()}" in guide
+
+
+def by_steps(row: str) -> Any:
+    """Return the recorded scores of the study of length, steps by seeds."""
+    return scores(LENGTHS / "recorded/float32.yaml", row, *(f"{steps} steps: QNLI" for steps in STEPS))
+
+
+@pytest.mark.parametrize("method", OBJECTIVES)
+def test_the_guide_has_the_gains_by_length(method: str) -> None:
+    guide, gains = (LENGTHS / "README.md").read_text(), by_steps(method) - by_steps("labels")
+    assert f"| {OBJECTIVES[method]} | {' | '.join(map(told, gains))} |" in guide
+    assert f"| {OBJECTIVES[method]} | {told(gains[2] - gains[0])} |" in guide
+
+
+@pytest.mark.parametrize("method", ["hid-seq", "hid-cls"])
+def test_the_guide_has_the_lead_of_attention_by_length(method: str) -> None:
+    first, second, last = (by_steps("att-kl") - by_steps(method)).mean(axis=1)
+    assert f"by {first:.1f}, {second:.1f} and {last:.1f}" in " ".join((LENGTHS / "README.md").read_text().split())
+
+
+def test_the_guide_names_what_stays_near_guessing() -> None:
+    near = {(row, seed + 5) for row in ("labels", *OBJECTIVES) for seed in np.flatnonzero(by_steps(row).min(0) < 51.5)}
+    assert near == {("labels", 8), ("labels", 10), ("kd", 8)}
