@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from retort.tables.figures.effects import EffectsFigure, effect_of, half_width
+from retort.tables.figures.style import BLUE, GREEN, PURPLE
 from scipy.stats import ttest_1samp
 
 from tests.tiny.edit import problems
@@ -28,14 +29,16 @@ def test_the_interval_is_that_of_a_t_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first_rows", "places"), [(("B", "C"), [1, 2]), (("A", "A"), [3, 2])], ids=["of its curve", "of its own"]
+    ("first_rows", "looks"),
+    [(("B", "C"), [(GREEN, 1), (PURPLE, 2)]), (("A", "A"), [(BLUE, 0), (PURPLE, 1)])],
+    ids=["of its curve", "of its own"],
 )
-def test_an_effect_has_the_colour_of_its_curve_if_no_other_has(first_rows: list[str], places: list[int]) -> None:
+def test_an_effect_looks_like_its_curve_if_no_other_does(first_rows: list[str], looks: list[tuple[str, int]]) -> None:
     effects = [{"label": row, "above": [row], "below": ["A"]} for row in first_rows]
     figure = EffectsFigure.model_validate(
         {"title": "Gains", "axis": "steps", **EFFECTS, "curves": ["A", "B", "C"], "effects": effects}
     )
-    assert figure.places() == places
+    assert figure.looks() == looks
 
 
 @pytest.mark.parametrize(

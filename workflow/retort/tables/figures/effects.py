@@ -80,9 +80,9 @@ class EffectsFigure(Figure):
             left, right = drawn.subplots(1, 2)
             for place, (label, curve) in enumerate(curves.items()):
                 _curve(left, label, curve, SERIES[place], place)
-            for effect, place in zip(self.effects, self.places(), strict=True):
+            for effect, (color, place) in zip(self.effects, self.looks(), strict=True):
                 apart = effect_of([curves[name] for name in effect.above], [curves[name] for name in effect.below])
-                _curve(right, effect.label, apart, SERIES[place], place)
+                _curve(right, effect.label, apart, color, place)
             right.axhline(0, color=MUTED, linewidth=1, zorder=1)
             ticks = sorted(self.columns)
             for axes, ylabel in (
@@ -96,10 +96,12 @@ class EffectsFigure(Figure):
             write_notes(drawn, frame, inputs.remark)
             save(drawn, renders)
 
-    def places(self) -> list[int]:
-        """Return the place of each effect in the series of colours: that of its curve, if no other has the same."""
-        own = [self.curves.index(effect.above[0]) for effect in self.effects]
-        return own if len({*own}) == len(own) else [len(SERIES) - 1 - place for place in range(len(own))]
+    def looks(self) -> list[tuple[str, int]]:
+        """Return the colour of each effect, and the place of its style: those of its curve, if no other has it."""
+        places = [self.curves.index(effect.above[0]) for effect in self.effects]
+        if len({*places}) == len(places):
+            return [(SERIES[place], place) for place in places]
+        return [(SERIES[-1 - place], place) for place in range(len(places))]
 
 
 def effect_of(above: list[dict[int, Scores]], below: list[dict[int, Scores]]) -> dict[int, Scores]:
