@@ -30,7 +30,7 @@ ON_TASK |= {"finetune_teacher", "finetune_student", "distill_on_task"}
 
 SECONDS = {"fetch_source": 120.0, "save_student": 1.0}  # guesses, for rules without a model
 BENCH = 600.0  # seconds that `retort bench gpu` takes at most
-OTHERS = 10.0  # the same for tables, figures and pages
+OTHERS = 1.0  # the same for tables, figures and pages: measured, half a second to five
 TOKENIZED_PER_SECOND = 3e5  # tokens that a core encodes in a second, cleaning included
 PACKED_PER_SECOND = 5e6  # tokens that a core packs into blocks in a second
 BYTES_PER_BLOCK = 24.0  # its place in the order of an epoch, in each process that prepares batches
