@@ -93,6 +93,36 @@ def test_the_reported_numbers_decide_every_claim_whose_cells_are_reported(paper:
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
 
 
+@pytest.mark.parametrize("paper", ["luck", "soft-labels"])
+def test_a_recorded_run_of_ours_is_judged_alike_whatever_the_precision_of_this_run(paper: str):
+    found = []
+    for precision in ("float32", "bfloat16"):
+        study = open_study(read_config({"papers": [paper], "scale": "studies", "precision": precision}))
+        assert [paper for paper, _ in study.records].count(paper) == 1
+        on_reported = judge_on_reported(study, paper)
+        found.append({name: on_reported(claim) for name, claim in study.claims[paper].items()})
+    assert found[0] == found[1]
+    assert any("pairing by seed" in one.remark for one in found[0].values())
+
+
+@pytest.mark.parametrize(("about", "verdict"), [("method", Kind.INCONCLUSIVE), ("students", Kind.SUPPORTED)])
+def test_a_claim_on_a_recorded_run_counts_the_luck_of_one_distillation(about: str, verdict: Kind):
+    study = open_study(read_config({"papers": ["pocket"], "scale": "pocket", "precision": "float32"}))
+    claim = study.claims["pocket"]["hidden-above-relations"]
+    ((name, row, column),), (other,) = (
+        [key for group in side for key in group.keys] for side in (claim.cells, claim.than)
+    )
+    table = study.exhibits["pocket", name]
+    means = {cell.row: cell.number.value for cell in table.reported_cells() if cell.column == column and cell.number}
+    (student,) = {cell.student for cell in table.cells() if cell.row == row}
+    lower = means[row] - means[other[1]] - 0.6  # points
+    table.means[student][column] = [table.means[student][column][0] - lower, *table.means[student][column][1:]]
+    for seed in table.by_seed[student][column]:
+        table.by_seed[student][column][seed] -= lower
+    on_reported = judge_on_reported(study, "pocket")
+    assert on_reported(claim.model_copy(update={"about": about})).verdict == verdict
+
+
 def test_pages_print_conditions_without_check_that():
     assert condition_text("Check that the cells never rise.\n\nMore.") == "The cells never rise."
     texts = [condition_text(entry.summary) for entry in catalogue.comparisons().values()] + [*map(condition_of, checks)]

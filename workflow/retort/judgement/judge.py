@@ -172,18 +172,26 @@ def _list_few(names: list[str]) -> str:
 
 
 def reported_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
-    """Return the numbers that a paper reports in its tables, or that a study of ours recorded.
+    """Return the numbers that a paper reports in its tables.
 
     Args:
         exhibits: the tables and figures of the paper by name.
     """
-    cells = {
-        (name, one.row, one.column): facts_of(stated, one.runs, one.number.std, one.by_seed)
+    return Side(claim_frame(_reported(exhibits)))
+
+
+def recorded_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
+    """Return the numbers that a study of ours recorded: scores, judged as those of any run."""
+    return Side(claim_frame(_reported(exhibits, unit="x100")), Reached)
+
+
+def _reported(exhibits: Mapping[str, Exhibit], unit: str = "") -> dict[Key, Facts]:
+    return {
+        (name, one.row, one.column): facts_of(stated, one.runs, one.number.std, one.by_seed, unit)
         for name, exhibit in exhibits.items()
         for one in exhibit.reported_cells()
         if one.number and (stated := one.stated)
     }
-    return Side(claim_frame(cells))
 
 
 def recomputed_averages(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:

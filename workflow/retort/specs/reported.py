@@ -245,7 +245,7 @@ class ReportedCell:
 
     Args:
         runs: the number of runs behind a mean; 0 if it is not known.
-        by_seed: (seed, score) of each run of ours behind a recorded mean, in the precision of the run.
+        by_seed: (seed, score) of each run of ours behind a recorded mean.
         decimals: those that statements give a recorded number, which has more; None for a reported one.
         counted: (data set, split) whose number of rows the cell holds; None if it holds no such number.
     """

@@ -317,8 +317,7 @@ def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -
 def _completed(study: Study, problems: Problems, name: str) -> loading.Change:
     """Return a change of a table or figure: the numbers of the recorded run are entered.
 
-    Scores by seed are entered only of a run in the precision of this one: they are of the same trainings. A table is
-    left out if its list of columns is in a file that cannot be read.
+    A table is left out if its list of columns is in a file that cannot be read.
     """
 
     def enter(path: Path, content: Any) -> Any:
@@ -333,8 +332,7 @@ def _completed(study: Study, problems: Problems, name: str) -> loading.Change:
             return content
         if "means" in content:
             problems.add(path, f"{name}: its reported numbers are in the folder 'recorded'; delete 'means'")
-        same = record.run.get("precision") == study.config.resolved_precision()
-        by_seed = {"by_seed": record.by_seed[name]} if same and name in record.by_seed else {}
+        by_seed = {"by_seed": record.by_seed[name]} if name in record.by_seed else {}
         return {**content, "means": record.tables[name], **by_seed}
 
     return enter

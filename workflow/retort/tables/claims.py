@@ -21,6 +21,7 @@ from retort.judgement.judge import (
     coverage_of,
     our_numbers,
     recomputed_averages,
+    recorded_numbers,
     reported_numbers,
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
@@ -179,12 +180,14 @@ def _by_others(claim: Statement, sides: Mapping[str, Side], assumed: Assumed) ->
 
 
 def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgement]:
-    """Return a function that judges a claim on reported numbers; those of a study of ours are of runs, by seed."""
+    """Return a function that judges a claim on reported numbers; those of a study of ours are judged as runs."""
     names = {name for claim in study.claims.get(paper, {}).values() for name in claim.tables}
     exhibits = {name: study.exhibits[paper, name] for name in names}
-    reported, assumed = reported_numbers(exhibits), assumed_by(study, paper)
+    reported = reported_numbers(exhibits)
     if study.papers[paper].ours:
-        return lambda claim: judge_runs(claim, reported, assumed)
+        record, recorded = study.record_of(paper), recorded_numbers(exhibits)
+        assumed = assumed_by(study, paper, record.distillations if record else None)
+        return lambda claim: judge_runs(claim, recorded, assumed)
     with_recomputed = recomputed_averages(reported, exhibits)
     return lambda claim: judge_reported(claim, reported, with_recomputed)
 

@@ -256,6 +256,8 @@ def joined_with_reported(inputs: Inputs, exhibit: Exhibit, cells: Iterable[Mappi
     frame = frame_of({**where, **cell} for cell in cells)
     found = frame[KEY].merge(reported_frame(exhibit), on=KEY, how="left")
     found = found.fillna({"reported_n": 0, "reported_by_seed": ""}).astype(frame.dtypes[found.columns])
+    if (inputs.paper, inputs.study.config.resolved_precision()) not in inputs.study.records:  # of other trainings
+        found["reported_by_seed"] = ""
     frame[found.columns] = found
     return frame
 
