@@ -161,6 +161,33 @@ def test_the_group_of_a_student_alone_has_its_name(study_folder: Path, here: Pat
     assert settings == {SECOND: plan.settings.students[SECOND].as_json()}
 
 
+def test_a_folder_that_a_stopped_run_left_is_of_a_group_only_with_the_settings_of_now(
+    study_folder: Path, here: Path
+) -> None:
+    def left(plan: Plan, group: str, name: str, **changed: int) -> None:
+        """Leave a distilled student, as a job does whose run was killed before the student was saved."""
+        folder = Path("results/distilled", group, name)
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = plan.settings.students[name].model_copy(update=changed)
+        (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings)}")
+
+    plan = plan_of(study_folder)
+    left(plan, "tiny-teacher_1", FIRST)
+    assert companions_of(plan) == {"tiny-teacher_2": [FIRST, SECOND]}  # the folder lacks a companion
+    left(plan, "tiny-teacher_1", SECOND)
+    assert companions_of(plan) == {"tiny-teacher_1": [FIRST, SECOND]}
+    left(plan, "tiny-teacher_1", SECOND, seed=9)
+    assert companions_of(plan) == {"tiny-teacher_2": [FIRST, SECOND]}
+    alone = Plan(plan.config.model_copy(update={"students_together": 1}))
+    left(alone, SECOND, SECOND)
+    assert companions_of(alone) == {}
+    left(alone, SECOND, SECOND, seed=9)
+    assert companions_of(alone) == {"tiny-teacher_2": [SECOND]}
+    alone.share(companions_of(alone), {})
+    assert InputFunctions(alone).distilled_group(SimpleNamespace(student=SECOND)) == "results/distilled/tiny-teacher_2"
+    assert students_in(alone, "tiny-teacher_2") == [SECOND]
+
+
 def test_all_students_of_a_group_read_what_its_first_one_reads(study_folder: Path, here: Path) -> None:
     plan = plan_of(study_folder)
     plan.share(companions_of(plan), {})

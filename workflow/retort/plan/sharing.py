@@ -47,9 +47,10 @@ def folders_read(plan: Plan, student: str) -> list[str]:
 
 
 def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, list[str]]:
-    """Return the students of each job of companions, two or more, by its group; all processes of a run have the same.
+    """Return the students of each job of companions by its group; all processes of a run have the same.
 
-    The name of a group has the teacher, and a number that no finished student remembers.
+    The name of a group has the teacher, and a number that no finished student remembers. A student without companions
+    has a group of its own if a stopped run left its folder with other settings: Snakemake would take that as made.
 
     Args:
         plan: the plan of the study.
@@ -64,12 +65,21 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
         if name in asked and not student_is_made(name, plan.settings.students[name], folders_read(plan, name))
     ]
     taken = set(map(remembered_group, set(plan.task_agnostic) - set(unmade)))
-    groups = dict[str, list[str]]()
-    for members in jobs_of(plan, unmade, fits):
+    groups, together = dict[str, list[str]](), jobs_of(plan, unmade, fits)
+    alone = set(unmade).difference(*together)
+    for members in [*together, *([name] for name in sorted(alone) if not _is_free(plan, name, [name]))]:
         teacher = plan.study.students[members[0]].teacher
         names = (f"{teacher}_{number}" for number in itertools.count(1))  # no student has such a name
-        groups[next(name for name in names if name not in taken | groups.keys())] = members
+        free = (name for name in names if name not in taken | groups.keys() and _is_free(plan, name, members))
+        groups[next(free)] = members
     return groups
+
+
+def _is_free(plan: Plan, group: str, members: Iterable[str]) -> bool:
+    """Return whether the folder of a group has no student yet, or each that is asked for, with the settings of now."""
+    folder = Path("results/distilled", group)
+    held = {path.parent.name: settings_in(path) for path in folder.glob("*/README.md")}
+    return not held or all(held.get(name) == plan.settings.students[name].as_json() for name in members)
 
 
 def students_in(plan: Plan, group: str) -> list[str]:
