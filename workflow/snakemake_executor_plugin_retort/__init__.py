@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.job import made, planned_run, slurm
-from retort.job.attempts import LOCKS, note_refusal, slug_of
+from retort.job.attempts import LOCKS, forget_running, note_refusal, slug_of
 from retort.job.locks import holder_of
 from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
 from snakemake_executor_plugin_slurm import ExecutorSettings, common_settings
@@ -107,6 +107,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc]  # it has no types
         with self.submitting:
             if not slurm.cancel(self.run_uuid, self.everywhere):
                 self.logger.warning(f"Slurm does not answer; later, run scancel --name={self.run_uuid}")
+        forget_running()
 
     async def sleep(self) -> None:
         """Wait before the next look; end at once when the run ends."""

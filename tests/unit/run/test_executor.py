@@ -18,6 +18,7 @@ from retort import checksums
 from retort.atomic import write_text
 from retort.checksums import Maker
 from retort.job import attempts, planned_run, slurm
+from retort.job.attempts import LOCKS, Attempt
 from retort.job.locks import hold_claim
 from snakemake_executor_plugin_retort import FOR_NOW, Executor
 
@@ -237,8 +238,12 @@ def test_a_run_that_is_stopped_leaves_no_job_behind(tmp_path: Path) -> None:
     while not calls.exists() or "sbatch" not in calls.read_text():
         assert run.poll() is None, (tmp_path / "out.txt").read_text()
         time.sleep(0.05)
+    notes = {name: tmp_path / LOCKS / f"{name}.attempt" for name in ("running", "failed", "of-another-run")}
+    for name, path in notes.items():
+        Attempt("another" * (name == "of-another-run"), "why" * (name == "failed")).write(path)
     run.send_signal(signal.SIGINT)
     assert run.wait(30) == 1
+    assert [name for name, path in notes.items() if path.exists()] == ["failed", "of-another-run"]
     names = re.findall(r"--job-name (\S+)", calls.read_text())
     assert calls.read_text().splitlines()[-1] == f"scancel --name={names[0]}"
     assert len(names) < len(cases)

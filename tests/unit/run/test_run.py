@@ -12,6 +12,7 @@ from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
 from retort.job import attempts, planned_run
 from retort.job.context import job
+from retort.job.locks import hold_claim
 from retort.job.planned_run import PlannedJob
 from retort.run import run_folder as run
 from retort.run.workflow import FIRST, Run
@@ -54,6 +55,17 @@ def test_jobs_read_what_the_run_was_planned_with(config: dict[str, Any], monkeyp
     monkeypatch.setenv(planned_run.VARIABLE, "results/runs/gone")
     with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
         planned_run.configuration()
+
+
+def test_what_runs_have_kept_is_deleted_a_month_later_unless_one_is_at_work(config: dict[str, Any]) -> None:
+    old = run.FOLDER / "old"
+    old.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    with hold_claim(run.LOCKS / f"{run.CLAIM}1-another", "a run"):
+        run.begin(config, read_config(config), {})
+    assert old.exists()
+    run.begin(config, read_config(config), {})
+    assert not old.exists()
 
 
 def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_a_run(config: dict[str, Any]) -> None:

@@ -110,6 +110,13 @@ def note_refusal(log: str, reason: str) -> None:
         replace(latest, reason=reason).write(path)
 
 
+def forget_running() -> None:
+    """Delete the notes of the jobs of this run that were running: the user has stopped it, so they have not failed."""
+    for path in LOCKS.glob("*.attempt"):
+        if Attempt.read(path) == Attempt.of_this_run():
+            path.unlink(missing_ok=True)
+
+
 def failure_reason(log: str) -> str:
     """Return why a job of this run has failed; empty if it has not."""
     noted = Attempt.read(file_of(log))

@@ -192,6 +192,7 @@ def begin(config: dict[str, Any], checked: Config, files: dict[str, str]) -> Non
     os.environ[VARIABLE] = str(folder)
     for each in (FOLDER, LOCKS):
         remove_leftovers(each)
-    for other in FOLDER.iterdir():
+    at_work = next(others_at_work(), None)  # a run may take longer than folders are kept
+    for other in FOLDER.iterdir() if not at_work else ():
         if time.time() - other.stat().st_mtime > KEPT_SECONDS:
             shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink(missing_ok=True)
