@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +12,13 @@ from typing import Any
 import pytest
 from retort.atomic import write_json
 from retort.checksums import Maker, read, take, with_digest
-from retort.job.attempts import KEPT
+from retort.job.attempts import KEPT, LOCKS
 from retort.job.context import RunningJob, job, this_code
+from retort.job.locks import hold_claim
 from retort.run.rehearsal.in_process import Described
 from retort.study.addresses import answers_address, name_of_seeds, score_file
 from retort.training.evaluate import ScoreToWrite
-from retort.training.stages.kept_seeds import each_seed, one_score
+from retort.training.stages.kept_seeds import each_seed, kept_folder, one_score
 
 from tests.conftest import read_json
 from tests.rule_job import rule_job
@@ -112,6 +115,23 @@ def test_a_further_seed_is_trained_alone() -> None:
         assert found.job == "finetune_student(s, mood, 1-2-3)"
         assert found.parents.keys() == {str(MODEL)}
     assert "seed 2 was trained before\n" in Path("finetune_student.s.mood.1-2-3.log").read_text()
+
+
+def test_a_seed_that_a_job_of_a_stopped_run_trains_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert numbers(1) == [1]
+    kept = kept_folder("s", "mood", 1)
+    unfinished = kept.rename("unfinished")
+    with contextlib.ExitStack() as other:
+        other.enter_context(hold_claim(LOCKS / kept.name, "another job"))
+
+        def end(seconds: float) -> None:
+            unfinished.rename(kept)
+            other.close()
+
+        monkeypatch.setattr("retort.job.locks.time.sleep", end)
+        assert numbers(1, 2) == [2]
+    log = Path("finetune_student.s.mood.1-2.log").read_text()
+    assert re.match(r"waits for the end of process \d+ on .*, which makes the same\nseed 1 was trained before\n", log)
 
 
 def test_seeds_that_are_divided_among_other_jobs_are_not_trained_again() -> None:

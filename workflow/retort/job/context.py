@@ -137,6 +137,16 @@ class RunningJob:
         resumed = {"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {}
         return {"parents": parents, "ancestors": _as_json(self.ancestors), **resumed}
 
+    @contextlib.contextmanager
+    def claiming(self, name: str) -> Iterator[None]:
+        """Claim a result for a block, by a name; wait as long as another process makes the same."""
+        with contextlib.ExitStack() as held:
+            in_turn(
+                lambda: held.enter_context(hold_claim(LOCKS / name, self.name)),
+                lambda other: self.say(f"waits for the end of {other.who}, which makes the same"),
+            )
+            yield
+
     def read_parents(self, inputs: Iterable[str]) -> None:
         """Check results that the job reads; add them, and the code that made them, to the job.
 
@@ -246,12 +256,7 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
     """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
     _ = running.maker  # before the long imports: the files may be edited while the job runs
     outputs = list(map(Path, snakemake.output))
-    with contextlib.ExitStack() as held:
-        claim = LOCKS / slug_of(snakemake.log[0])
-        in_turn(
-            lambda: held.enter_context(hold_claim(claim, running.name)),
-            lambda other: running.say(f"waits for the end of {other.who}, which makes the same"),
-        )
+    with running.claiming(slug_of(snakemake.log[0])):
         if outputs_are_made(snakemake.output):
             running.say("another process has made it")
             sys.exit(0)

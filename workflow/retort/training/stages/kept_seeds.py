@@ -44,17 +44,18 @@ def each_seed(running: RunningJob, snakemake: Any) -> Iterator[tuple[RunningJob,
         Path(output.weights).mkdir(parents=True, exist_ok=True)  # empty if nothing reads the weights
     for seed, folder in kept.items():
         weights = f"{output.weights}/seed-{seed}" if seed in snakemake.params.get("reads_weights", ()) else None
-        if not weights and is_kept(folder, key):
-            running.say(f"seed {seed} was trained before")
-            continue
-        shutil.rmtree(folder, ignore_errors=True)
-        name = f"{running.name.rpartition(', ')[0]}, {seed})"
-        own = replace(running, result=seed_address(of.student, of.task, seed), name=name, started=time.monotonic(),
-                      resumed_from=set(), taken=set())  # fmt: skip
-        machine.reset_max_rss()
-        yield own, score_in(folder, of.student, of.task, seed), weights
-        write_text(folder / KEY, json.dumps(key))  # last: the score and the answers are complete
-        shutil.rmtree(own.checkpoints, ignore_errors=True)
+        with running.claiming(folder.name):  # a job of a stopped run may still train this seed, next to others
+            if not weights and is_kept(folder, key):
+                running.say(f"seed {seed} was trained before")
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            name = f"{running.name.rpartition(', ')[0]}, {seed})"
+            own = replace(running, result=seed_address(of.student, of.task, seed), name=name, started=time.monotonic(),
+                          resumed_from=set(), taken=set())  # fmt: skip
+            machine.reset_max_rss()
+            yield own, score_in(folder, of.student, of.task, seed), weights
+            write_text(folder / KEY, json.dumps(key))  # last: the score and the answers are complete
+            shutil.rmtree(own.checkpoints, ignore_errors=True)
     gather(running, list(kept.values()), output)
 
 
