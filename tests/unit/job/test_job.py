@@ -175,6 +175,7 @@ def test_a_training_that_its_limit_ended_is_queued_again_and_no_other_job(
     assert status_of(Interrupted(7)) == 1
     assert "rule(a): its time limit ended it after step 7; its state is kept" in capsys.readouterr().err
     assert asked.read_text() == "scontrol requeue 12\n"
+    assert not list(attempts.LOCKS.glob("*.attempt"))  # it waits, and has not failed
     assert status_of(FULL) == 1
     run.claim(run.RunWork(frozenset({PlannedJob("rule:name=a")})))
     monkeypatch.setenv(attempts.RUN, "0")  # the job began before the run, which has a job of its own

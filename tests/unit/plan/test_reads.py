@@ -60,3 +60,11 @@ def test_all_behind_a_page_is_of_its_own_paper() -> None:
         behind = jobs.behind([f"reports/{paper}/index.html"])
         folders = {folder for job in behind for path in (*job.inputs, *job.outputs) for folder in Path(path).parts}
         assert folders & papers == {paper}
+
+
+def test_the_page_of_a_paper_that_is_not_run_is_made_again_after_a_change_of_a_setting_that_it_lists() -> None:
+    page = rules({})["make_page"]
+    lists, another = (set(page.input_paths(SimpleNamespace(paper=paper))) for paper in ("udagawa2023", "pocket"))
+    settings = {f"workflow/{name}.yaml" for name in ("protocols/udagawa2023-mono", "models/roberta-base", "tasks/mnli")}
+    assert settings <= lists
+    assert not settings & another  # its tables depend on the settings of its scores

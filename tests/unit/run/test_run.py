@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from retort.cost.cluster import read_cluster
@@ -97,6 +98,20 @@ def test_what_is_asked_for_by_name_without_its_data_has_the_known_reason(config:
         RetortError, match="^nothing runs for tiny-attention, mood; source texts is not there: its fold"
     ):
         ask(Wildcards(fromdict={"student": "tiny-attention", "task": "mood"}))
+
+
+def test_a_run_that_is_refused_deletes_no_stored_activations(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = Path("results/activations/tiny-teacher/mood/1")
+    left.mkdir(parents=True)
+    with monkeypatch.context() as refused:
+        refused.setattr("retort.run.workflow.mark_scale", Mock(side_effect=RetortError("another scale")))
+        with pytest.raises(RetortError, match="another scale"):
+            Run(dict(config), {}, is_dry=False).begin({"results/sources/texts"})
+    assert left.exists()
+    Run(dict(config), {}, is_dry=False).begin({"results/sources/texts"})
+    assert not left.exists()
 
 
 def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,6 +211,7 @@ def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[R
             gpus.run_again()
         print(f"{shown(path)}: {line}\n  log: {path}", file=sys.stderr, flush=True)
         if isinstance(error, Interrupted) and _is_latest(snakemake) and slurm.requeue():
+            attempts.file_of(path).unlink(missing_ok=True)  # it waits, and has not failed
             time.sleep(ENDING)
         sys.exit(1)
 

@@ -22,7 +22,7 @@ from retort.specs.exhibit import student_metrics
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.cells import gridded, left_out, profiled, sent_runs, served
 from retort.study.study import Study
-from retort.study.yaml_files import ACROSS, ANSWERS, COLUMNS, is_ours
+from retort.study.yaml_files import ACROSS, ANSWERS, COLUMNS, FOLDERS, is_ours
 
 Wildcards = Any
 
@@ -169,9 +169,10 @@ def tables_of_claims(plan: Plan, paper: str) -> list[str]:
 
 
 def files_of_page(plan: Plan, paper: str) -> list[str]:
-    """Return the files of the study that a paper's page prints: all of the paper's own if it is not run."""
+    """Return the files of the study that a paper's page prints: of one that is not run, all that its settings are from."""
     if paper in plan.study.unrun:
-        return _files_of(plan.study, [paper])
+        settings = [path for name in FOLDERS for path in plan.config.files(f"{name}/*.yaml")]
+        return [*_files_of(plan.study, [paper]), *map(file_of_study, settings)]
     study = plan.study
     recorded = [*replications(study, paper), *recorded_files(study, paper)]
     own = [*_own(study, paper, "paper.yaml", "budget.svg"), *recorded]

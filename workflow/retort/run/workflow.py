@@ -93,10 +93,10 @@ class Run:
         seconds = {job.key: self.resources.seconds(job.estimate) for job in jobs}
         work = run_folder.RunWork.of(planned, seconds)
         run_folder.claim(work)
-        for folder in leftovers(self.plan, work.reads | _claimed()):
-            shutil.rmtree(folder, ignore_errors=True)
         mark_scale(self.plan.study)
         self._check_sources(jobs)
+        for folder in leftovers(self.plan, work.reads | _claimed()):
+            shutil.rmtree(folder, ignore_errors=True)
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)
         run_folder.begin(self.config, self.plan.config, self.files)
