@@ -169,7 +169,7 @@ def tables_of_claims(plan: Plan, paper: str) -> list[str]:
 
 
 def files_of_page(plan: Plan, paper: str) -> list[str]:
-    """Return the files of the study that a paper's page prints: of one that is not run, all that its settings are from."""
+    """Return the files of the study that a paper's page prints; those of all settings if it is not run."""
     if paper in plan.study.unrun:
         settings = [path for name in FOLDERS for path in plan.config.files(f"{name}/*.yaml")]
         return [*_files_of(plan.study, [paper]), *map(file_of_study, settings)]
