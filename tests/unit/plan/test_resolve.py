@@ -165,6 +165,19 @@ def test_only_single_texts_are_cut(study_folder: Path, pairs: bool) -> None:
     assert [said in line for line in lines] == ([True, True] if pairs else [])
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_a_grid_may_cut_single_texts_and_their_activations_are_not_stored(study_folder: Path, pairs: bool) -> None:
+    set_value(study_folder, PROTOCOL, "grids", to={"mood": {"max_length": [8, 12]}})
+    if pairs:
+        set_value(study_folder, "tasks/mood.yaml", "read", "local", "columns", "pair", to="id")
+        said = "grids.mood.max_length: only single texts are cut, and the rows of 'mood' hold two"
+        assert problems(study_folder) == [f"study/{PROTOCOL}: {said}"]
+    else:
+        study = opened(study_folder)
+        stored = [resolve.reads_what_can_be_stored(study, "tiny-kd", task) for task in ("mood", "rating")]
+        assert stored == [False, True]
+
+
 def counting(padding: bool) -> list[dict[str, Any]]:
     """Return the terms of a stage that counts padding, or does not."""
     return [{"objective": "hidden-sequence", "mapping": "last", "options": {"count_padding": padding}}]
