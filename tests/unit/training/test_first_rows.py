@@ -16,7 +16,7 @@ from retort.plan import resolve
 from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.training.distillation import task_specific
-from retort.training.finetuning import supervised
+from retort.training.finetuning import fine_tuning, supervised
 from retort.training.setup import head_of
 
 from tests.job_settings import schedule, task_settings
@@ -57,3 +57,15 @@ def test_a_fine_tuning_has_the_rows_that_its_schedule_asks_for(most: int, rows: 
     run.close()
     assert rows_of(run.batches) == [*range(rows)]
     assert run.steps == -(-rows // 2)
+
+
+def test_an_epoch_whose_weights_may_be_the_best_has_the_rows_that_are_trained_on(
+    encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Encoded, "load", lambda *_: ROWS)
+    monkeypatch.setattr("retort.training.finetuning.dev_score", lambda *_: 0.5)
+    job, settings = RunningJob("job", io.StringIO()), Mock(task=task_settings(), precision="float32")
+    model, short = build.load(encoder, *head_of(settings.task)), schedule(max_train_samples=3, epochs=3)
+    run = fine_tuning(job, model, "", settings, short, 1, "accuracy")
+    run.close()
+    assert [step for step in range(1, run.steps + 1) if run.after_step(step) is not None] == [2, 4, 6]

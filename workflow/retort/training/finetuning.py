@@ -140,7 +140,7 @@ def fine_tuning(
     run = supervised(model, rows, schedule, settings.task, seed)
     if best:
         score = partial(dev_score, model, encoded_folder, best, settings.task, settings.precision, job.device)
-        keep_best(run, model, score, len(rows))
+        keep_best(run, model, score, len(rows.first(schedule.max_train_samples)))
     return run
 
 
