@@ -225,6 +225,16 @@ def test_the_best_epoch_is_chosen_on_tasks_and_never_on_a_corpus(study_folder: P
     assert resolve.corpus_distillation(study, "tiny-narrow").stages[0].metric_for_best_model is None
 
 
+@pytest.mark.parametrize("best", [True, False])
+def test_a_grid_may_try_whether_a_teacher_takes_its_best_epoch(study_folder: Path, best: bool) -> None:
+    set_value(study_folder, PROTOCOL, "schedule", "load_best_model_at_end", to=best)
+    set_value(study_folder, PROTOCOL, "grid", to={"load_best_model_at_end": [False, True]})
+    teacher = resolve.teacher(opened(study_folder), "tiny-teacher", "mood")
+    assert teacher.grid is not None
+    assert [teacher.at(point).metric_for_best_model for point in teacher.grid.points] == [None, "accuracy"]
+    assert teacher.at(teacher.grid.points[1]).schedule.load_best_model_at_end
+
+
 def test_cut_rows_keep_their_start_and_their_last_token() -> None:
     rows = [[2, 11, 12, 13, 3], [2, 3], [2, 21, 22, 3], [2, 31, 32, 33, 34, 3]]
     ids = np.array([token for row in rows for token in row], np.int32)
