@@ -44,6 +44,8 @@ def test_a_rate_may_stay_or_fall_towards_a_later_step() -> None:
     assert rates[:3] == [optim.rate(step, 12, SCHEDULE) for step in range(1, 4)]
     assert rates[3:] == pytest.approx([0.01 * (19 - k) / 19 for k in range(1, 10)])  # zero after step 21
     assert later.scaled(2).decay_steps == 42
+    short = schedule(epochs=1, decay_steps=3).scaled(0.4)
+    assert short.decay_steps == short.steps_on(6) == 2  # of 3 steps
 
 
 @pytest.mark.parametrize("workers", [0, 2])
