@@ -169,6 +169,15 @@ def test_labels_that_are_missing() -> None:
         case.build()(activations_of(case, NARROW, 3, seed=1), {}, batch)
 
 
+def test_spans_are_no_labels_to_draw_examples_together_by() -> None:
+    case = Case("sample-contrastive")
+    whole = batch_of(case, PADDED)
+    spans = dataclasses.replace(whole, labels=torch.zeros(len(whole.input_ids), 2, dtype=torch.int64))
+    said = "objective 'sample-contrastive' compares examples by one label each, and these have 2; .*'not_on'"
+    with pytest.raises(RetortError, match=said):
+        case.build()(activations_of(case, NARROW, 3, seed=1), activations_of(case, WIDE, 3, seed=2), spans)
+
+
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 3)])
 def test_orthogonal_maps_stay_orthogonal(sizes: tuple[int, int]) -> None:
     student, teacher = (Shape(width=2 * size, heads=2, intermediate=1, num_labels=1) for size in sizes)

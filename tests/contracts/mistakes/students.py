@@ -71,6 +71,7 @@ MISTAKES = [
          "kd.grid.stages.1.terms.1.options.temperatur: terms.1.options.temperatur: no key is called 'temperatur'"),
         ("kd:\n", "kd:\n  grid: {stages.1.terms.1.wieght: [1]}\n",
          "kd.grid.stages.1.terms.1.wieght: terms.1.wieght: no key is called 'wieght'; did you mean 'weight'?"),
+        ("kd:\n", "kd:\n  grid: {max_length: [8, 12]}\n", "kd.grid.max_length: not every row can be cut"),
         ("data: sentences", "data: sentence", "narrow.stages.1.data: no corpus is called 'sentence'"),
         ("narrow:\n", "narrow:\n  grid: {stages.1.terms.1.weight: [1, 2]}\n",
          "narrow.grid.stages.1.terms.1.weight: a student of a corpus is tuned where it is fine-tuned, without stages"),

@@ -31,6 +31,7 @@ MISTAKES = [
         ("learning_rate: 1.0e-3,", "learning_rate: 1.0e-3, betas: [0.9, 0.99, 0.999],",
          "schedule.betas: List should have at most 2 items after validation, not 3"),
         ("1.0e-3", "1.0e-3, max_length: 16", "schedule.max_length: not every row can be cut"),
+        ("learning_rate: [1.0e-3, 2.0e-3]", "max_length: [8, 12]", "grid.max_length: not every row can be cut"),
         ("freeze: [embeddings]", "freeze: [embeddings, embeddings]", "schedule.freeze: 'embeddings' is listed twice"),
         ("grid: {learning_rate: [1.0e-3, 2.0e-3], batch_size: [8], seed: 1}", "grid: {}", "grid: no values are tried"),
         ("learning_rate: [1.0e-3, 2.0e-3], batch_size: [8], seed: 1", "learning_rate: [1e-3, 1e-3], batch_size: [8]",

@@ -151,7 +151,8 @@ def test_a_masked_lm_student_is_kept_as_an_encoder(
 
     torch.manual_seed(9)
     student: Any = build.blank(folders[family], shape, "masked-lm")
-    weights.save(with_pooler(student, shape, folders[family]), folders[family], tmp_path, "# A card\n")
+    encoder = with_pooler(student, distillation_settings(shape), folders[family], seed=7)
+    weights.save(encoder, folders[family], tmp_path, "# A card\n")
     loaded, info = AutoModel.from_pretrained(tmp_path, output_loading_info=True)
     assert (list(info["missing_keys"]), list(info["unexpected_keys"])) == ([], [])
     assert same(loaded.encoder, student.base_model.encoder)
@@ -161,14 +162,19 @@ def test_a_masked_lm_student_is_kept_as_an_encoder(
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_random_students_start_with_one_pooler_whether_they_have_a_masked_lm_head_or_not(
-    folders: dict[str, Path], family: str
+@pytest.mark.parametrize("random", [True, False], ids=["random", "from a model without a pooler"])
+def test_a_pooler_is_drawn_alike_whether_its_student_has_a_masked_lm_head_or_not(
+    folders: dict[str, Path], family: str, random: bool, tmp_path: Path
 ) -> None:
-    own = StartFolders(teacher=None, model=str(folders[family]), tokenizer=str(folders[family]), parent=None)
+    saved(folders[family], tmp_path, SHAPE, "masked-lm")
+    parent, settings = None if random else tmp_path, distillation_settings(SHAPE, random=random)
+    released = str(folders[family])
+    own = StartFolders(teacher=None, model=released, tokenizer=released, parent=str(parent) if parent else None)
     torch.manual_seed(7)
-    plain: Any = initialise_student(distillation_settings(SHAPE, random=True), SIZE[family], own, "none", 1)
-    predicting = started(folders, family, "masked-lm", random=True)
-    pooled = with_pooler(predicting, SHAPE, folders[family], random_seed=7)  # of `started`
+    plain: Any = initialise_student(settings, SIZE[family], own, "none", 1)
+    predicting = started(folders, family, "masked-lm", parent=parent, random=random)
+    torch.manual_seed(9)  # as after the training of a companion
+    pooled = with_pooler(predicting, settings, parent or folders[family], seed=7)  # of `started`
     assert same(pooled.pooler, plain.pooler)
     assert same(pooled.encoder, predicting.base_model.encoder)
     assert not same(pooled.pooler, build.load(folders[family]).pooler)  # type: ignore[arg-type]

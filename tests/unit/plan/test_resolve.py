@@ -165,6 +165,19 @@ def test_only_single_texts_are_cut(study_folder: Path, pairs: bool) -> None:
     assert [said in line for line in lines] == ([True, True] if pairs else [])
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_a_grid_may_cut_single_texts_and_their_activations_are_not_stored(study_folder: Path, pairs: bool) -> None:
+    set_value(study_folder, PROTOCOL, "grids", to={"mood": {"max_length": [8, 12]}})
+    if pairs:
+        set_value(study_folder, "tasks/mood.yaml", "read", "local", "columns", "pair", to="id")
+        said = "grids.mood.max_length: only single texts are cut, and the rows of 'mood' hold two"
+        assert problems(study_folder) == [f"study/{PROTOCOL}: {said}"]
+    else:
+        study = opened(study_folder)
+        stored = [resolve.reads_what_can_be_stored(study, "tiny-kd", task) for task in ("mood", "rating")]
+        assert stored == [False, True]
+
+
 def counting(padding: bool) -> list[dict[str, Any]]:
     """Return the terms of a stage that counts padding, or does not."""
     return [{"objective": "hidden-sequence", "mapping": "last", "options": {"count_padding": padding}}]
@@ -210,6 +223,16 @@ def test_the_best_epoch_is_chosen_on_tasks_and_never_on_a_corpus(study_folder: P
     assert resolve.teacher(study, "tiny-teacher", "mood").metric_for_best_model == metric
     assert resolve.task_distillation(study, "tiny-kd", "mood").stages[0].metric_for_best_model == metric
     assert resolve.corpus_distillation(study, "tiny-narrow").stages[0].metric_for_best_model is None
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_a_grid_may_try_whether_a_teacher_takes_its_best_epoch(study_folder: Path, best: bool) -> None:
+    set_value(study_folder, PROTOCOL, "schedule", "load_best_model_at_end", to=best)
+    set_value(study_folder, PROTOCOL, "grid", to={"load_best_model_at_end": [False, True]})
+    teacher = resolve.teacher(opened(study_folder), "tiny-teacher", "mood")
+    assert teacher.grid is not None
+    assert [teacher.at(point).metric_for_best_model for point in teacher.grid.points] == [None, "accuracy"]
+    assert teacher.at(teacher.grid.points[1]).schedule.load_best_model_at_end
 
 
 def test_cut_rows_keep_their_start_and_their_last_token() -> None:

@@ -17,6 +17,7 @@ from retort.results.frames import lines_of
 from retort.specs.config import read_config
 from retort.study.cells import expand, of_folder, required, served
 from retort.study.load import open_study
+from retort.study.study import Study
 from retort.tables.render import rendered
 
 from tests.tiny.edit import write
@@ -99,6 +100,13 @@ def dev_scores(student: str) -> dict[tuple[str, str, int], Any]:
     }
 
 
+def state_on_server(study: Study, scores: dict[tuple[str, str, int], Any]) -> str:
+    """Return what is said of the student's accuracy, which a server computes."""
+    _, lines = collected(study, "table1", scores)
+    found = (line.state for line in lines_of(lines) if (line.student, line.column) == ("tiny-kd", "Acc. %"))
+    return str(next(found))
+
+
 def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Path) -> None:
     config = study_config(tmp_path, scale="reduced")
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
@@ -130,6 +138,15 @@ def test_what_is_computed_from_server_cells_is_computed_from_dev_next_to_them(tm
     sheet = spec.lay_out(lines)
     assert any(entry.text == "server" and entry.nearby == "dev 70.0" for entry in sheet.grids[0].entries)
     assert any(remark.startswith("'dev'") for remark in sheet.remarks)
+
+
+def test_the_server_scores_no_run_that_diverged(tmp_path: Path) -> None:
+    study = open_study(read_config(study_config(tmp_path)))
+    scores = dev_scores("tiny-kd")
+    scores["tiny-kd", "mood", 2] = scores["tiny-kd", "mood", 1] | {"status": "diverged", "step": 7}
+    assert state_on_server(study, scores) == SAID  # seed 1 is sent
+    scores["tiny-kd", "mood", 1] = scores["tiny-kd", "mood", 2]
+    assert state_on_server(study, scores) == "diverged at step 7"
 
 
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:

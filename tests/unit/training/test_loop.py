@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import multiprocessing
 from pathlib import Path
@@ -15,6 +16,7 @@ from retort.job.attempts import NEVER, Clock, Interrupted
 from retort.training import loop, optim
 from retort.training.checkpoint import Checkpoint
 from retort.training.finetuning import keep_best
+from retort.training.training_run import TrainingRun
 from torch import nn
 
 from tests.job_settings import schedule
@@ -44,6 +46,8 @@ def test_a_rate_may_stay_or_fall_towards_a_later_step() -> None:
     assert rates[:3] == [optim.rate(step, 12, SCHEDULE) for step in range(1, 4)]
     assert rates[3:] == pytest.approx([0.01 * (19 - k) / 19 for k in range(1, 10)])  # zero after step 21
     assert later.scaled(2).decay_steps == 42
+    short = schedule(epochs=1, decay_steps=3).scaled(0.4)
+    assert short.decay_steps == short.steps_on(6) == 2  # of 3 steps
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -56,6 +60,23 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path, workers: 
     assert "12 steps, resumed at step 7\n" in train(again, tmp_path / "cut", workers=workers)
     assert same(whole, again)
     assert not same(whole, run_of(Dropped()))
+
+
+@pytest.mark.parametrize("writes", [True, False])  # another process of the job may write
+def test_a_state_is_of_no_use_once_an_earlier_run_is_trained_again(tmp_path: Path, writes: bool) -> None:
+    def numbered(number: int, stop: int | None = None) -> TrainingRun:
+        return dataclasses.replace(run_of(Dropped(), stop), number=number)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(numbered(3, stop=8), Checkpoint(tmp_path, {}, 0.0))
+    checkpoint, writing = (Checkpoint(tmp_path, {}, 0.0, writes=own) for own in (writes, True))
+    again = numbered(3)
+    train(numbered(1), writing)
+    assert "resumed" not in train(numbered(1), checkpoint) + train(again, checkpoint)
+    assert [checkpoint.past(number) for number in (2, 3)] == [True, False]
+    whole = numbered(3)
+    train(whole, tmp_path / "whole")
+    assert same(again, whole)
 
 
 @pytest.mark.parametrize("clock", [NEVER, short_after(5)])  # the log would ask after step 10

@@ -9,16 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.errors import RetortError
+from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.plan import plan
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
-from retort.settings.trainings import SubmittedTask
 from retort.specs.config import Config
 from retort.study.load import open_study
-from retort.tasks.answers import submission_text
 from retort.training.setup import head_of
 from retort.training.stages.preprocess import encode_task
 from retort.training.stages.submission import predict_test, weights_of_seed, write_submission
@@ -72,9 +70,11 @@ def test_files_that_are_missing_are_named(tmp_path: Path) -> None:
     assert "1 files; the server also takes AX.tsv, CoLA.tsv," in job.log.getvalue()  # type: ignore[attr-defined]
 
 
-def test_an_answer_that_is_no_number() -> None:
-    with pytest.raises(RetortError, match="answer 1 is no number; the model diverged"):
-        submission_text([0, None], SubmittedTask(files={}, label_names=["no", "yes"], bounds=None))
+def test_a_model_that_diverged_has_no_file_in_the_zip(tmp_path: Path) -> None:
+    job, answers = quiet(), {"rte": ANSWERS["rte"], "cola": {"test": [0, None]}}
+    assert list(zipped(job, answers, tmp_path)) == ["RTE.tsv"]
+    said = job.log.getvalue()  # type: ignore[attr-defined]
+    assert "1 files, without those of models that diverged: CoLA.tsv; the server also takes AX.tsv, MNLI-m.tsv," in said
 
 
 def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tmp_path: Path) -> None:
@@ -95,6 +95,9 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
         "test-matched": 4, "test-mismatched": 4, "diagnostic": 4
     }  # fmt: skip
     assert set(found["diagnostic"]) <= {0, 1, 2}
+    weights.note_result(tmp_path / "model", Diverged(3))
+    predict_test(quiet(), settings, encoded, str(tmp_path / "model"), to)
+    assert json.loads(Path(to).read_text()) == {name: [None] * 4 for name in found}
 
 
 def test_what_a_submission_needs(study_folder: Path) -> None:

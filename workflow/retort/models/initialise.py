@@ -15,7 +15,6 @@ from retort.models.build import blank, check_shape, has_masked_lm, load
 from retort.models.encoders import embeddings_of, heads_on, layers_of
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import DistillationSettings
-from retort.specs.model import Architecture
 
 WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
 
@@ -92,30 +91,28 @@ def take_heads(student: Any, source: Any) -> None:
                     weight.copy_(weights[key])
 
 
-def with_pooler(
-    student: Any, architecture: Architecture, source_folder: Path | str, random_seed: int | None = None
-) -> Any:
+def with_pooler(student: Any, settings: DistillationSettings, source_folder: Path | str, seed: int) -> Any:
     """Return the student without its masked-LM head and with a pooler, as fine-tuning needs it.
 
     transformers builds masked-LM models without a pooler. The student gets the pooler with which it would have started
-    without a masked-LM head: that of its parent or of the released model, or a random one. ELECTRA models have no
-    pooler and are returned without one.
+    without a masked-LM head: that of its parent or of the released model, or a random one, also where these have none.
+    ELECTRA models have no pooler and are returned without one.
 
     Args:
         student: the distilled model.
-        architecture: the sizes of the student.
+        settings: the settings of its distillation.
         source_folder: the folder of the model that gives the pooler.
-        random_seed: the seed of a student that started from random weights; None for one that started from a model.
+        seed: the seed with which `initialise_student` drew the student's first weights.
     """
     bare = student.base_model
     if getattr(bare, "pooler", bare) is not None:  # None: built without a pooler; no such attribute: ELECTRA
         return bare
-    if random_seed is not None:
-        torch.manual_seed(random_seed)  # the seed with which `initialise_student` drew the student's first weights
-    encoder: Any = blank(source_folder, architecture)
+    torch.manual_seed(seed)  # a random pooler depends neither on the training nor on companions
+    source = None if settings.initialisation.random else load(source_folder)
+    encoder: Any = blank(source_folder, settings.architecture)
     encoder.load_state_dict(bare.state_dict(), strict=False)  # all but the pooler
-    if random_seed is None:
-        take_heads(encoder, load(source_folder))
+    if source is not None:
+        take_heads(encoder, source)
     return encoder
 
 

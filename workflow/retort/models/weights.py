@@ -1,7 +1,8 @@
 """What a job leaves of a model: weights, config, tokenizer and card; and a note if the training diverged.
 
-The weights of a diverged training are those before the step at which it diverged. A job that would train such a model
-further raises `Diverged` with the same step, so that its cells say `diverged`.
+The weights of a diverged distillation are those before the step at which it diverged, and those of a diverged
+fine-tuning are the distilled student's with a new head. A job that would train such a model further raises `Diverged`
+with the same step, so that its cells say `diverged`; one that predicts with it has no answers.
 """
 
 from __future__ import annotations

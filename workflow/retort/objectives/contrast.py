@@ -363,11 +363,19 @@ class SampleContrastive(nn.Module):
         self.temperature, self.reading = temperature, reading
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
-        """Return the scalar loss."""
+        """Return the scalar loss.
+
+        Raises:
+            RetortError: the batch has no labels, or several of each example.
+        """
+        labels = required_values(batch.labels, "sample-contrastive")
+        if labels.ndim > 1:  # the first and the last token of a span
+            what = f"compares examples by one label each, and these have {labels.shape[-1]}"
+            raise RetortError(f"objective 'sample-contrastive' {what}", "name their task in the 'not_on' of its term")
+        labels = labels.repeat(2)  # y: (2 batch,)
         vectors = torch.cat(
             [in_float32(self.map(in_float32(student["cls"]))), in_float32(teacher["cls"])]
         )  # H: (2 batch, width)
-        labels = required_values(batch.labels, "sample-contrastive").repeat(2)  # y: (2 batch,)
         if self.reading != "printed":
             vectors = F.normalize(vectors, dim=-1)
         scores = precise_product(vectors, vectors.mT)  # h_i . h_a: (2 batch, 2 batch)

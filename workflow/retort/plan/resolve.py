@@ -165,15 +165,16 @@ def reads_what_can_be_stored(study: Study, name: str, task_name: str) -> bool:
 
     Otherwise the teacher runs next to the student, if that reads any.
     """
-    objectives, students = catalogue.objectives(), questions.tried(study.students[name])
-    stages = questions.stages_of(study.students[name])
+    objectives, student, axes = catalogue.objectives(), study.students[name], questions.grid_of(study, name, task_name)
+    stages = questions.stages_of(student)
     if any(stage.teacher_dropout for stage in stages):  # with dropout, each pass gives other activations
         return False
-    if study.students[name].pooler_relu:  # it changes the teacher's logits
+    if student.pooler_relu:  # it changes the teacher's logits
         return False
     if any(questions.counts_padding(term) for stage in stages for term in stage.on(task_name)):
         return False  # only activations of real tokens are stored
-    if any(stage.schedule.max_length for each in students for stage in settings_of_stages(study, each, task_name)):
+    tried = [settings_of_stages(study, student, task_name, point) for point in (axes.points() if axes else [{}])]
+    if any(stage.schedule.max_length for at_point in tried for stage in at_point):
         return False  # the stored activations are of rows that were not cut to this length
     read = {
         activation

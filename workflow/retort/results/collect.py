@@ -204,6 +204,13 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     return replace(measured(list(means.values())), by_seed=means, by_run=by_run, note=own.note)
 
 
+def diverged_at(records: Iterable[Record], runs: int = 1) -> Reason | None:
+    """Return at which steps the trainings behind scores diverged, and how many of several runs; None if none did."""
+    steps = sorted(record["step"] for record in records if record["status"] == Status.DIVERGED)
+    some = f" ({len(steps)} of {runs} seeds)" if runs > 1 else ""
+    return Reason(Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}") if steps else None
+
+
 def _measure_one(study: Study, scores: Scores, student: str, task: str, metric: str) -> MeasuredCell:
     """Return what was measured under the seeds of a task-specific student, a teacher or one distillation."""
     if why := unscored(study, student, task):
@@ -215,13 +222,10 @@ def _measure_one(study: Study, scores: Scores, student: str, task: str, metric: 
     note = sample_note(records.values())
     if len(good) == len(seeds):
         return replace(measured(list(good.values())), by_seed=good, note=note)
-    steps = sorted(record["step"] for record in records.values() if record["status"] == Status.DIVERGED)
     absent = [seed for seed in seeds if seed not in records]
     undefined = [seed for seed in records if seed not in good]
-    if steps:
-        some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
-        found = Reason(Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}")
-    elif why := failed(study, (score_file_of_seed(study, student, task, seed) for seed in absent)):
+    not_made = failed(study, (score_file_of_seed(study, student, task, seed) for seed in absent))
+    if why := diverged_at(records.values(), len(seeds)) or not_made:
         found = why
     elif absent:
         found = Reason(Status.MISSING, f"{_seeds(absent)} of {len(seeds)}")

@@ -137,7 +137,11 @@ class TeacherSettings(JobSettings):
 
     def at(self, point: PointSettings) -> TeacherSettings:
         """Return the settings of the teacher at a point of its grid."""
-        return self.model_copy(update={"schedule": point.applied_to(self.schedule)})
+        if self.grid is None:
+            return self
+        schedule = point.applied_to(self.schedule)
+        best = self.grid.metric_for_best_model if schedule.load_best_model_at_end else None
+        return self.model_copy(update={"schedule": schedule, "metric_for_best_model": best})
 
 
 class TeacherHeadSettings(JobSettings):

@@ -127,7 +127,9 @@ class Schedule(Spec):
 
     def scaled(self, factor: float) -> Schedule:
         """Return the schedule with its steps or its epochs times a factor."""
-        decay = {} if self.decay_steps is None else {"decay_steps": max(1, round(self.decay_steps * factor))}
+        decay: Settings = {}
+        if self.decay_steps is not None:  # up, as the steps of epochs are: it never gets below the steps
+            decay["decay_steps"] = max(1, math.ceil(round(self.decay_steps * factor, 6)))
         if self.epochs is not None:
             return self.model_copy(update={"epochs": self.epochs * factor, **decay})
         assert self.steps is not None

@@ -23,6 +23,8 @@ from retort.study.cells import tasks_scored
 from retort.study.questions import at_point, files_of, start_lineage
 from retort.study.study import Study
 
+SCHEDULES, GRIDS = ("schedule", "tasks"), ("grid", "grids")  # keys of a file: for all data sets, and for each
+
 
 def check_data(study: Study) -> Iterator[Found]:
     """Yield what is wrong with the models, tasks, corpora and protocols of a study, and with their names."""
@@ -77,6 +79,8 @@ def _tokenizers(study: Study) -> Iterator[Found]:
 def _protocol(study: Study, name: str) -> Iterator[str]:
     protocol = study.protocols[name]
     yield from wrong_lengths(study, protocol.schedule.max_length, protocol.tasks)
+    everywhere = protocol.grid.axes.get("max_length") if protocol.grid else None
+    yield from wrong_lengths(study, everywhere, {task: grid.axes for task, grid in protocol.grids.items()}, GRIDS)
     for task in (name for name in protocol.tasks if name in study.tasks):
         grid, lengths = protocol.grid_of(task)[0], {"steps", "epochs"}
         tried = set(grid.axes) if grid else set()
@@ -109,7 +113,9 @@ def wrong_schedule(where: str, protocol: Protocol, task: str, *changes: Mapping[
     return []
 
 
-def wrong_lengths(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def wrong_lengths(
+    study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]], keys: tuple[str, str] = SCHEDULES
+) -> Iterator[str]:
     """Yield a line for each field on the rows of tasks, or on their lengths, that is not allowed.
 
     Only a task whose rows are single texts may have a `max_length`: a row of two texts cannot be cut without a decision
@@ -117,20 +123,22 @@ def wrong_lengths(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str
 
     Args:
         study: the study.
-        everywhere: the length that the schedule gives for all data sets; None if it gives none.
-        tasks: the name of a task or corpus -> the fields of the schedule that the file changes for it.
+        everywhere: the length that is given, or the lengths that are tried, for all data sets; None if there is none.
+        tasks: the name of a task or corpus -> the fields of the schedule that the file changes, or tries, for it.
+        keys: the keys of the file that hold the two.
     """
+    whole, each = keys
     if everywhere is not None:
-        yield "schedule.max_length: not every row can be cut; give it to the tasks that it is for, under 'tasks'"
+        yield f"{whole}.max_length: not every row can be cut; give it to the tasks that it is for, under '{each}'"
     for name, changed in tasks.items():
         for field in (field for field in OF_ROWS if name in study.corpora and field in changed):
-            yield f"tasks.{name}.{field}: it is for the rows of tasks, not for the blocks of a corpus; leave it out"
+            yield f"{each}.{name}.{field}: it is for the rows of tasks, not for the blocks of a corpus; leave it out"
         if changed.get("max_length") is None:
             continue
         if name in study.corpora:
-            yield f"tasks.{name}.max_length: the blocks of a corpus have one length, its 'block'"
+            yield f"{each}.{name}.max_length: the blocks of a corpus have one length, its 'block'"
         elif name in study.tasks and not study.tasks[name].of_single_texts:
-            yield f"tasks.{name}.max_length: only single texts are cut, and the rows of '{name}' hold two"
+            yield f"{each}.{name}.max_length: only single texts are cut, and the rows of '{name}' hold two"
 
 
 def check_positions(study: Study) -> Iterator[Found]:
@@ -221,6 +229,8 @@ def _wrong_axes(study: Study, student: Student) -> Iterator[str]:
     for key in student.grid.axes if student.grid else ():
         if key.startswith(STAGES) and not is_specific:
             yield f"grid.{key}: a student of a corpus is tuned where it is fine-tuned, without stages; leave it out"
+        if key == "max_length":
+            yield "grid.max_length: not every row can be cut; let 'grids' of the protocol try it, on single texts"
     own = [student.grid] if student.grid else [protocol.grid, *protocol.grids.values()]
     for field in dict.fromkeys(key for grid in own if grid and is_specific for key in grid.axes):
         if all(field in stage.schedule for stage in student.stages):

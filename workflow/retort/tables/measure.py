@@ -12,6 +12,7 @@ from retort.results.collect import (
     OF_ONE,
     MeasuredCell,
     best_next_to,
+    diverged_at,
     mean_of_those_run,
     measure_mean_score,
     measured,
@@ -116,14 +117,15 @@ def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCell
 def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> MeasuredCell:
     """Return a score that only a test server can compute.
 
-    `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
+    `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets. A run that
+    diverged has no answers.
     """
-    study = inputs.study
+    study, seed = inputs.study, seeds_of(inputs.study, cell.student)[0]
     zipped = submission_address(study, cell.student)
-    if why := unsent(study, cell.student, *tasks) or failed(study, [zipped]):
-        return without_value(why)
-    seed = seeds_of(study, cell.student)[0]
     records = [(inputs.scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
+    diverged = diverged_at(record for record, _ in records if record)
+    if why := unsent(study, cell.student, *tasks) or diverged or failed(study, [zipped]):
+        return without_value(why)
     dev = _if_known(statistics.mean, [value_of(record, metric) if record else None for record, metric in records])
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
     return without_value(Reason(Status.SERVER, reason), dev)

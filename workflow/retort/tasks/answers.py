@@ -10,7 +10,6 @@ from typing import Any
 
 from retort.data.encoded import Encoded
 from retort.data.task_type import task_type_of
-from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import SubmittedTask
 from retort.specs.task import ALL
@@ -68,12 +67,7 @@ def submission_text(answers: list[Any], task: SubmittedTask) -> str:
     Args:
         answers: label numbers, or the numbers of a regression, which are clipped to the bounds of the task.
         task: the settings of the task.
-
-    Raises:
-        RetortError: an answer is None, because the model diverged.
     """
-    if None in answers:
-        raise RetortError(f"answer {answers.index(None)} is no number", "the model diverged")
     least, greatest = task.bounds or (float("-inf"), float("inf"))
     names = task.label_names
     predictions = [names[answer] if names else f"{min(max(answer, least), greatest):.3f}" for answer in answers]

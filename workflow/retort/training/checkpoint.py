@@ -108,6 +108,7 @@ class Checkpoint:
         self.seconds = 0.0  # duration of the last write
         self.last = time.monotonic()  # when it ended
         self.state = self._read()
+        self.reached = self.state.run if self.state else 0  # the number of the training run of this state
         noted = [Maker(**line["maker"]) for line in self._note_lines() if line["key"] == self.key and line["maker"]]
         makers = [*(self.state.makers if self.state else []), *noted, *([maker] if maker else [])]
         self.makers = list(dict.fromkeys(makers))  # each once
@@ -134,8 +135,16 @@ class Checkpoint:
             return None
 
     def past(self, run: int) -> bool:
-        """Return whether the state on disk is of a later training run, so that this one is done."""
-        return self.state is not None and self.state.run > run
+        """Return whether the state that was found is of a later training run, so that this one is done."""
+        return self.reached > run
+
+    def begin_run(self, run: int) -> State | None:
+        """Return the state from which a training run goes on, once; None if it has none.
+
+        Any run that begins gives the state up: its writes delete the files.
+        """
+        state, self.state = self.state, None
+        return state if state and state.run == run else None
 
     def notes(self) -> list[Any]:
         """Return the notes of a job with these settings, in order, up to the first damaged line."""

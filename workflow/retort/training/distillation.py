@@ -37,6 +37,7 @@ from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
 from retort.training.how.micro_batches import TrainingLoss, no_teacher
 from retort.training.loop import train
+from retort.training.optim import check_decay
 from retort.training.setup import begin_training, division_of, head_of, training_of
 from retort.training.training_run import Progress, TrainingRun
 
@@ -120,9 +121,12 @@ def run_stages(students: Sequence[StudentInTraining], teacher_and_data: TeacherA
 
     Raises:
         NotWhole: a stage has a joint objective, and its batches would be computed in parts.
+        RetortError: the rate of a stage would be zero before its last step.
     """
     for student in students:
         _check_whole(student)
+        for number, stage in enumerate(student.settings.stages, start=1):
+            check_decay(stage.schedule, stage.schedule.steps_on(teacher_and_data.rows(stage)), f"stage {number}: ")
     for number in range(1, max(len(student.settings.stages) for student in students) + 1):
         left = [student for student in students if student.trains(number)]
         if left:

@@ -30,6 +30,7 @@ from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.how.micro_batches import TrainingLoss
+from retort.training.optim import check_decay
 from retort.training.setup import LOGITS, head_of, set_seed, train_in
 from retort.training.training_run import TrainingRun
 
@@ -108,10 +109,15 @@ def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: Teache
 def _on_logits(
     model: nn.Module, objective: str, outputs: int, schedule: Schedule, batches: Dataset[Batch], rows: int
 ) -> TrainingRun:
-    """Return a training run of a model whose loss compares its logits with the labels of a batch."""
+    """Return a training run of a model whose loss compares its logits with the labels of a batch.
+
+    Raises:
+        RetortError: the rate would be zero before the last step.
+    """
+    steps = schedule.steps_on(rows)
+    check_decay(schedule, steps)
     recorder = Recorder(model, {LOGITS})
     loss = TrainingLoss(single_loss(objective, build.shape_of(model, outputs)), recorder)
-    steps = schedule.steps_on(rows)
     return TrainingRun([model], schedule, steps, batches, loss, close=recorder.close)
 
 
@@ -140,7 +146,7 @@ def fine_tuning(
     run = supervised(model, rows, schedule, settings.task, seed)
     if best:
         score = partial(dev_score, model, encoded_folder, best, settings.task, settings.precision, job.device)
-        keep_best(run, model, score, len(rows))
+        keep_best(run, model, score, len(rows.first(schedule.max_train_samples)))
     return run
 
 

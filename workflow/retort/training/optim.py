@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from retort.errors import RetortError
 from retort.specs.protocol import Schedule
 
 
@@ -54,6 +55,22 @@ def rate(step: int, steps: int, schedule: Schedule) -> float:
     if step <= warm:
         return schedule.learning_rate * (step / warm)
     return schedule.learning_rate * AFTER_WARMUP[schedule.lr_scheduler_type](step, warm, schedule.decay_steps or steps)
+
+
+def check_decay(schedule: Schedule, steps: int, where: str = "") -> None:
+    """Check that the learning rate is above zero up to the last step.
+
+    Args:
+        schedule: the schedule of a training.
+        steps: the number of its steps, which for epochs follows from the rows.
+        where: the beginning of the error, such as 'stage 2: '.
+
+    Raises:
+        RetortError: the rate would be zero earlier.
+    """
+    if schedule.decay_steps is not None and schedule.decay_steps < steps:
+        what = f"{where}decay_steps: {schedule.decay_steps} is below the {steps} steps of the training"
+        raise RetortError(what, f"give at least {steps}, or leave it out")
 
 
 def _linear(step: int, warm: int, steps: int) -> float:

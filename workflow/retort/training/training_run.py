@@ -144,8 +144,8 @@ class Training:
         self.bad_step = torch.zeros((), dtype=torch.int64, device=device)  # the first that diverged; 0 for none
         self.diverged: Diverged | None = None
         torch.manual_seed(self.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
-        self.step, state = 0, checkpoint.state
-        if state and state.run == run.number:
+        self.step = 0
+        if state := checkpoint.begin_run(run.number):
             unpack_state(state.files, self.parameters, self.buffers, self.optimiser)
             self.step = state.step
         self.random = RandomState()

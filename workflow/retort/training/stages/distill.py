@@ -215,8 +215,7 @@ def _save(
     student: StudentInTraining, settings: CorpusDistillationSettings, folders: StartFolders, output: str, about: About
 ) -> None:
     """Save a distilled student, and a note if it has diverged."""
-    random_seed = settings.seed if settings.initialisation.random else None
-    encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
+    encoder = with_pooler(student.network, settings, folders.parent or folders.model, settings.seed)
     save_with_card(student.job, settings, encoder, folders.tokenizer, output, about)
     if diverged := student.diverged:
         weights.note_result(output, diverged)
