@@ -105,6 +105,29 @@ def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[s
     assert list(table.recorded(ours(config), "tiny", frame(lines))["row"]) == ["kd", "kd"]
 
 
+def test_a_row_with_a_student_for_each_column_is_recorded_under_them(config: dict[str, Any]) -> None:
+    columns = [{**column, "variant": variant} for column, variant in zip(TABLE["columns"], "mr", strict=True)]
+    row = {"label": "A", "students": {"m": "tiny-kd", "r": "tiny-attention"}}
+    rows = [row, {"label": "B", "students": {"m": "tiny-attention"}}]
+    write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": rows})
+    made(config, "table1")
+    keep(record(open_study(read_config(config)), "tiny"))
+    judged = verdicts_of(made(config, "table1")[0])
+    assert judged == dict.fromkeys((("A", "Acc. %"), ("A", "Pearson"), ("B", "Acc. %")), "reproduced exactly")
+    study = open_study(read_config(config))
+    assert compare_rows(study, "tiny/table1", ["A", "B"], recorded=True)[1].startswith("mean difference 2.00")
+    twice = [row, {"label": "B", "student": "tiny-kd"}]
+    write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": twice})
+    with pytest.raises(RetortError, match="student 'tiny-kd: Acc. %' stands twice"):
+        open_study(read_config(config))
+
+
+def test_the_rows_of_a_recorded_table_with_variants_are_compared() -> None:
+    study = open_study(read_config({"papers": ["lengths"]}))
+    lines = compare_rows(study, "lengths/table1", ["Attention KL", "Vanilla KD"], recorded=True)
+    assert lines[1].startswith("mean difference 11.81, ")
+
+
 def test_reported_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
         record(open_study(read_config(config)), "tiny")

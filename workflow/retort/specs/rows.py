@@ -162,6 +162,13 @@ class Row(Measure, TextRow):
         """Return the student or teacher that is run in a column of this variant; empty if none is."""
         return self.students.get(variant, "") if self.students else with_variant(self.student, variant)
 
+    def recorded_at(self, variant: str) -> str:
+        """Return the name under which a recorded run of ours keeps a column of this variant; empty if none is run.
+
+        It is the row's student, without the variant, or else that of the column.
+        """
+        return self.student or self.students.get(variant, "")
+
     @property
     def tested(self) -> bool:
         """Whether paired tests compare the row: it is one model, neither quoted nor a baseline."""
