@@ -172,12 +172,19 @@ class MeasuredTable(Judging, TextTable):
 
     def _check_columns(self) -> None:
         names = [column.name for column in self.columns]
+        if self.columns[0].change_from:
+            raise ValueError(f"column '{names[0]}' is a change of the column before it, and none stands there")
+        later = {column.name for column in self.columns if column.mean_of or column.change_from}
         for column in self.columns:
             for name in (*column.mean_of, *filter(None, [column.change_from])):
                 if name not in names:
                     raise ValueError(f"column '{column.name}' names a column '{name}' that does not exist")
                 if name == column.name:
                     raise ValueError(f"column '{column.name}' would be computed from itself")
+                if name in later:  # columns are computed from left to right
+                    what = f"column '{column.name}' is computed from '{name}', which is computed too"
+                    raise ValueError(f"{what}; write it after that one")
+            later.discard(column.name)
         for cell in self.cells():
             if not cell.metric:
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'metric', in neither of them")
