@@ -9,13 +9,18 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
-from retort.results.frames import read
+from retort.results.frames import read, run_text
+from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.tables.base import Inputs
 from retort.tables.figures import style
 from retort.tables.figures.base import plot_figure
+from retort.tables.figures.distillations import DistillationsFigure
 from retort.tables.figures.pareto import front
 from retort.tables.make import make_table
 
-from tests.tiny.results import SCORES, change_score, paths, quiet, write_results
+from tests.tiny.edit import write
+from tests.tiny.results import SCORES, change_score, frame, line, paths, quiet, write_results
 
 RENDERS = {"svg": "out.svg", "png": "out.png"}
 
@@ -79,6 +84,23 @@ def test_a_pareto_figure_without_a_complete_point_says_why(config: dict[str, Any
     text = Path("out.svg").read_text()
     assert "No point to draw: missing (no profile)" in text
     assert "latency" not in text
+
+
+def test_a_figure_of_distillations_without_several_of_a_student_says_so(config: dict[str, Any]) -> None:
+    spread = {"kind": "distillations", "title": "T", "question": "Q?", "of": "table1"}
+    write(Path(config["study"]), "papers/tiny/figure1.yaml", spread)
+    assert "No point to draw: no student has scores of several distillations" in drawn(config, "figure1")
+
+
+@pytest.mark.parametrize("runs", [{1: [60], 7: [70]}, {1: [60, 60], 7: [70, 70]}, {1: [60, 62], 7: [70, 72]}])
+def test_distillations_are_drawn_whose_fine_tunings_are_single_or_equal_or_parallel(
+    config: dict[str, Any], runs: dict[int, list[float]]
+) -> None:
+    by_run = {(first, seed): score for first, scores in runs.items() for seed, score in enumerate(scores)}
+    lines = frame([line(65.0, row="A", column="Acc.", distillations=2, by_run=run_text(by_run))])
+    spread = DistillationsFigure(kind="distillations", title="T", question="Q?", of="table1")
+    spread.draw(Inputs(open_study(read_config(config)), "tiny", "figure1"), lines, RENDERS)
+    assert ("ratio" in Path("out.svg").read_text()) is (runs[1][0] < runs[1][-1])
 
 
 def test_notes_are_not_wider_than_their_figure(config: dict[str, Any]) -> None:
