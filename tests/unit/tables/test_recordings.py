@@ -13,8 +13,10 @@ from retort.judgement.paired_rows import compare_rows
 from retort.results.collect import read_scores
 from retort.results.frames import Line, read
 from retort.specs.config import read_config
+from retort.specs.paper import Recording
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables import recordings
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
@@ -268,6 +270,16 @@ def test_other_rows_are_added_with_the_run_that_they_are_from(reduced: dict[str,
     path.write_text(path.read_text().replace("runs: 3", "runs: 2"))  # another run than the new one
     with pytest.raises(RetortError, match=r"would lose its numbers of table1"):
         recorded(other)
+
+
+def test_added_rows_keep_the_scores_of_their_distillations() -> None:
+    cells, seeds, runs = {"mood": [66.5, 7.8]}, {"mood": {1: 61.0, 7: 72.0}}, {"mood": {"1/1": 61.0, "7/1": 72.0}}
+    first = Recording(run={}, runs=2, tables={"table1": {"A": cells}}, by_seed={"table1": {"A": seeds}})
+    more = {"tables": {"table1": {"B": cells}}, "by_seed": {"table1": {"B": seeds}}, "by_run": {"table1": {"B": runs}}}
+    both = recordings._with_added(first, Recording.model_validate({"run": {}, "runs": 2, "distillations": 2, **more}))
+    assert (both.by_run, both.distillations) == ({"table1": {"B": runs}}, 2)
+    assert list(both.by_seed["table1"]) == ["A", "B"]
+    assert both.added[0].rows == {"table1": ["B"]}
 
 
 def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
