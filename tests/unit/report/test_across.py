@@ -79,3 +79,4 @@ def test_the_index_shows_it_with_links_to_the_tables(config: dict[str, Any]) -> 
     assert 'href="tiny/index.html#tiny-table1"' in page
     assert "one &lt;row&gt;" in page
     assert '<th scope="col" class="ours">this run</th>' in page
+    assert "interval: of differences under the same seeds where both rows have them; else the runs" in page
