@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from retort.specs.base import BySeed, Real, StudentName, Text, Whole
+from retort.specs.base import BySeed, OptionalText, Real, StudentName, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.reported import (
     AS_REPORTED,
@@ -56,6 +56,10 @@ Reported = Annotated[
 ]
 
 
+def _without_tabs(block: Any) -> Any:
+    return block.replace("\t", " ") if isinstance(block, str) else block
+
+
 class TextTable(Exhibit):
     """The base of tables with reported rows: the headings of the row labels, the cells, and how many are numbers.
 
@@ -67,7 +71,7 @@ class TextTable(Exhibit):
 
     stub: list[Text] = []
     numbers: Whole = Field(default=0, ge=0)
-    reported: str = ""
+    reported: Annotated[OptionalText, BeforeValidator(_without_tabs)] = ""
 
     @abstractmethod
     def headings(self) -> list[Heading]:
