@@ -19,7 +19,7 @@ from retort.tables.figures.distillations import DistillationsFigure
 from retort.tables.figures.pareto import front
 from retort.tables.make import make_table
 
-from tests.tiny.edit import write
+from tests.tiny.edit import set_value, write
 from tests.tiny.results import SCORES, change_score, frame, line, paths, quiet, write_results
 
 RENDERS = {"svg": "out.svg", "png": "out.png"}
@@ -68,6 +68,12 @@ def test_the_colours_that_follow_the_scheme_are_those_of_the_style() -> None:
 def test_a_point_without_a_value_is_named(config: dict[str, Any]) -> None:
     text = drawn(config, "figure1", **{"tiny-attention": {"mood": [0.1, 0.2, 0.3], "rating": [0.5, None, 0.6]}})
     assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
+
+
+def test_layers_are_drawn_from_the_first_one_on(config: dict[str, Any]) -> None:
+    set_value(Path(config["study"]), "papers/tiny/figure1.yaml", "points", to={0: "tiny-kd", 2: "tiny-attention"})
+    ticks = re.findall(r'id="xtick_.*?<text[^>]*>([^<]+)</text>', drawn(config, "figure1"), re.DOTALL)
+    assert ticks == ["0", "1", "2"]
 
 
 def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> None:
