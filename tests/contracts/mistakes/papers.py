@@ -220,6 +220,12 @@ MISTAKES = [
         ("table1]", "table1]\nreported: {table9: {below: 0.05}}", "reported: no table of 'of' is called 'table9'"),
         ("[table1]", "[table1]\nreported: {table1: {below: 0.05, not_significant: [[Vanilla KD, Atention]]}}",
          "reported.table1: no row that is tested is called 'Atention'; did you mean 'Attention'?"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, not_significant: [[A, A]]}}",
+         "reported.table1: not_significant: 'A' and 'A' are not compared; name two rows of one group"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, among: {a: [A, B], b: [C, D]}, "
+         "not_significant: [[B, A], [A, C]]}}", "reported.table1: not_significant: 'A' and 'C' are not compared"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, among: {a: [Attention]}}}",
+         "reported.table1.among.a: Value should have at least 2 items after validation, not 1"),
         ("of: [table1]", "of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
     ]),
 ]
