@@ -24,6 +24,7 @@ VALUES: list[tuple[Any, str]] = [
     ({"cluster": "/"}, "cluster: there is no file '/'; null limits nothing"),
     ({"cluster": ""}, "cluster: there is no file ''; null limits nothing"),
     ({"contact": "javascript:alert(1)"}, "contact: 'javascript:alert(1)' does not match the pattern"),
+    ({"contact": "https://a.b/\x1b"}, "contact: a line break or a control character stands in it"),
     ({"device": "gpu"}, "device: Input should be 'auto' or 'cpu', not 'gpu'"),
     ({"scale": "paper", "device": "cpu", "precision": "tf32"},
      "precision: tf32 is for GPUs, and device is 'cpu'; write float32"),

@@ -81,6 +81,10 @@ MISTAKES = [
         ("compare: above", "compare: above\n  number: many",
          "kd-above-attention: 'many' is not a number as papers report it"),
         ("compare: above\n", "compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
+        *(("above\n", f'above\n  {key}: "a\\0b"\n', f"kd-above-attention.{key}: a control character stands in it")
+          for key in ("contrary", "why", "reading", "because")),
+        ("compare: above", 'compare: above\n  number: "7\\e0"',
+         "kd-above-attention.number: a line break or a control character stands in it"),
         ("compare: above\n", "", "line 5: not valid YAML (mapping values are not allowed in this context)"),
         ("text: a sentence", f"text: {'word ' * 26}", "kd-above-attention.quote.text: a quote has at most 25 words"),
         ("compare: above", "compare: above\n  reply: {by: A, date: 2026-13-01, text: No.}",
@@ -110,6 +114,7 @@ MISTAKES = [
         ("{one: Vanilla KD}", "{one: C}", "rows: no row is called 'C'"),
     ], before=ACROSS, at="objectives.compared.1."),
     Edits("papers/answers.yaml", [
+        ("picture:", 'limits: "a\\eb"\n  picture:', "limits: a control character stands in it; write it without"),
         ("tiny/figure2", "figure2", "picture: no question of across.yaml or figure is called 'figure2'"),
         ("paper: tiny", "paper: tinny", "rests_on.1.paper: no paper is called 'tinny'"),
         ("[table1]", "[table11]", "rests_on.1.exhibits: no table or figure"),
@@ -178,6 +183,10 @@ MISTAKES = [
         ("task: rating, metric: pearson", "mean_of: [Mod]", "column 'Rating' names a column 'Mod' that does not exist"),
         ("task: rating, metric: pearson", "change_from: Mod",
          "column 'Rating' names a column 'Mod' that does not exist"),
+        ("task: mood, metric: accuracy", "change_from: Rating",
+         "column 'Mood' is a change of the column before it, and none stands there"),
+        ("- {task: mood,", "- {label: All, mean_of: [Avg]}\n  - {label: Avg, mean_of: [Mood]}\n  - {task: mood,",
+         "column 'All' is computed from 'Avg', which is computed too; write it after that one"),
         ("task: rating, metric: pearson", "task: rating, metric: pearson, mean_of: [Mood]",
          "columns.2: only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds"),
         ("task: rating, metric: pearson", "tasks: {mood: acc}", "metric of mood: no metric is called 'acc'"),
@@ -188,6 +197,13 @@ MISTAKES = [
         ("pearson", "pearson, timing: batch-16", "columns.2: 'timing' is of a latency or a speed-up, not of 'pearson'"),
         ("pearson", "latency, timing: batch-0", "columns.2: there is no timing 'batch-0'"),
         ("pearson", "latency, subset: de", "columns.2: 'subset' is of a score, not of 'latency'"),
+        *((place, f'{key}: "a{code}b", {place}', f"{where}.{key}: a line break or a control character stands in it")
+          for place, where, keys in (("label: Mood", "columns.1", ("heading", "reported")),
+                                     ("label: Vanilla KD", "rows.2", ("group", "quoted", "differs")))
+          for key in keys
+          for code in ("\\0", "\\e", "\\n\\n")),
+        ("workflow run?", 'workflow run?\ncaption: "a\\eb"', "caption: a control character stands in it;"),
+        ("run?", 'run?\nreported: "x | \\e"', "reported: a control character stands in it; write it without"),
         ("title: On the task\n", "", "title: Field required"),
         ("kind: scores\n", "", "kind: Field required"),
         ("label: Vanilla KD", "lable: Vanilla KD", "rows.2.lable: no key is called 'lable'; did you mean 'label'?"),
@@ -204,6 +220,12 @@ MISTAKES = [
         ("table1]", "table1]\nreported: {table9: {below: 0.05}}", "reported: no table of 'of' is called 'table9'"),
         ("[table1]", "[table1]\nreported: {table1: {below: 0.05, not_significant: [[Vanilla KD, Atention]]}}",
          "reported.table1: no row that is tested is called 'Atention'; did you mean 'Attention'?"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, not_significant: [[A, A]]}}",
+         "reported.table1: not_significant: 'A' and 'A' are not compared; name two rows of one group"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, among: {a: [A, B], b: [C, D]}, "
+         "not_significant: [[B, A], [A, C]]}}", "reported.table1: not_significant: 'A' and 'C' are not compared"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, among: {a: [Attention]}}}",
+         "reported.table1.among.a: Value should have at least 2 items after validation, not 1"),
         ("of: [table1]", "of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
     ]),
 ]

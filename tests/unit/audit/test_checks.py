@@ -39,6 +39,9 @@ TABLES: list[tuple[str, list[Any], Pairs]] = [
     ("averages", [table(MEAN, {"a": "70.0 | - | 75.2"})], []),
     ("changes", [table(CHANGED, {"a": "80.0 | 70.0 | -12.50%"})], []),
     ("changes", [table(CHANGED, {"a": "80.0 | 70.0 | -12.9%"})], [("-12.9%", "-12.50%")]),
+    ("changes", [table(CHANGED, {"a": "10.0 | 0.0 | -100%"})], []),
+    ("changes", [table(CHANGED, {"a": "10.0 | 0.0 | -90%"})], [("-90%", "-100.00%")]),
+    ("changes", [table(CHANGED, {"a": "0.0 | 12.0 | +3.0%", "b": "- | 12.0 | +3.0%", "c": "12.0 | - | +3.0%"})], []),
     ("floors", [table([ACC], {"a": "60.0"})], []),
     ("floors", [table([ACC], {"a": "59.0", "b": "55.5", "c": "60.0"})], [("55.5 to 59.0", "60")]),
     ("floors", [table([ACC], {"a": "59.0"}, split="test")], []),
@@ -175,6 +178,7 @@ ENTRIES: list[tuple[str, list[ReportedNumber], Pairs]] = [
     ("test-servers", [*SERVER, entry("70.0", row="a-bert", identity="a-bert", split="test")], []),  # of another size
     ("noise", change("0.20"), [("-5.00%", "4.00 ± 0.20 and 3.80 ± 0.20")]),
     ("noise", change("0.10"), []),
+    ("noise", change("0.20")[1:], []),
     ("sources", [NAMED], []),
     ("sources", [NAMED, NOT_NAMED], [("1 rows of other work", "no source")]),
     ("rounded-first", ROUNDED, [("30 deviations up to 0.20 have 10 values", "deviations of unrounded scores")]),

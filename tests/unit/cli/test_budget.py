@@ -149,6 +149,21 @@ def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any], monk
     assert [count for _, count in drawn[0]["tiny"]] == [0, 1, 2]
 
 
+def test_every_paper_has_a_curve_with_a_look_of_its_own(tmp_path: Path) -> None:
+    draw_curves({f"paper{n}": [[0, n], [9, n + 1]] for n in range(6)}, {"svg": str(tmp_path / "a.svg")})
+    text = (tmp_path / "a.svg").read_text()
+    assert re.findall(r">(paper\d)<", text) == [f"paper{n}" for n in range(6)]
+    looks = re.findall(r'style="(fill: none; [^"]*stroke: #[^"]*stroke-width: 1.8[^"]*)"', text)
+    assert len(looks) == len(set(looks)) == 6
+
+
+def test_without_claims_there_are_no_curves(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study/papers/tiny/claims.yaml").unlink()
+    Path("config.yaml").write_text(json.dumps(study))
+    assert main(["budget", "--curves", "--config", "config.yaml"]) == 2
+    assert "--curves: no paper that is named has a claim; name one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("call", ["1e999", "nan", "0", "5 --flops inf", "ten"])
 def test_hours_and_flops_are_numbers(call: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import yaml
 from retort.report.across import questions
 from retort.report.index import make_index
 from retort.specs.config import read_config
+from retort.specs.scale import Replacements, Scale
 from retort.study.load import open_study
 
 from tests.tiny.reported import MEAN, study_config, table
 from tests.tiny.results import quiet
+from tests.unit.study.test_scale import SMALLER
 
 ENTRY = {
     "paper": "tiny", "table": "table1", "about": "two layers", "over": ["Acc. %"], "baseline": "B",
@@ -42,6 +45,25 @@ def test_an_effect_is_a_row_less_the_baseline_of_its_table(config: dict[str, Any
     assert questions(open_study(read_config(config)), []) == []
 
 
+def test_smaller_models_of_this_run_name_their_scale_and_rehearsed_numbers_are_left_out(config: dict[str, Any]) -> None:
+    study = open_study(read_config(across(config)))
+
+    def sides(scale: Scale, ours: bool) -> list[str]:
+        paper = study.papers["tiny"].model_copy(update={"ours": ours})
+        (question,) = questions(replace(study, scale=scale, papers={"tiny": paper}), ["tiny"])
+        columns = [*question.tables[0].columns]
+        (told,) = question.plot.panels[0].points.values()
+        assert all(words.endswith(f", {side}: ") for (_, words, _), side in zip(told, columns, strict=True))
+        return columns
+
+    rehearsal = Scale(title="T", judged=False, claims=False)
+    reduced = Scale(title="T", judged=False, replacements=Replacements.model_validate(SMALLER))
+    assert sides(rehearsal, ours=True) == ["recorded run"]
+    assert sides(rehearsal, ours=False) == ["reported"]
+    assert sides(reduced, ours=False) == ["reported", f"this run, scale {study.config.scale}"]
+    assert sides(reduced, ours=True) == ["recorded run", "this run"]  # studies of ours are run as they are
+
+
 def test_the_average_that_a_paper_reports_takes_the_place_of_a_mean(here: Path) -> None:
     config = study_config(here, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}))
     entry = {"paper": "some", "table": "table1", "over": ["Coin", "Other"], "baseline": "a", "rows": {"one <row>": "b"}}
@@ -57,3 +79,4 @@ def test_the_index_shows_it_with_links_to_the_tables(config: dict[str, Any]) -> 
     assert 'href="tiny/index.html#tiny-table1"' in page
     assert "one &lt;row&gt;" in page
     assert '<th scope="col" class="ours">this run</th>' in page
+    assert "interval: of differences under the same seeds where both rows have them; else the runs" in page

@@ -11,7 +11,7 @@ from retort.cost.jobs import PRINTING, Jobs
 from retort.cost.overview import lines
 from retort.formatters import DASH
 from retort.plan.plan import Plan
-from retort.report.index import make_audit
+from retort.report.index import make_audit, make_index
 from retort.report.page import NOT_RUN, make_page, picture
 from retort.report.prediction import predicted
 from retort.results.planned_study import kept_open
@@ -74,6 +74,17 @@ def test_a_table_of_a_paper_of_others_at_our_scale(here: Path) -> None:
     assert "Nothing of it was run: its tables show what is reported." in page
     assert NOT_RUN.strip() not in page  # said once for all tables
     assert NOT_RUN.strip() in Path("reports/tiny/table1.html").read_text()
+
+
+def test_a_scale_that_is_not_judged_says_so_in_place_of_the_count_of_verdicts(here: Path) -> None:
+    config = scaled_config(here / "study", "reduced", seeds=3)
+    for judged, told in ((True, "agree with the reported values"), (False, "> not judged at this scale<")):
+        set_value(here / "study", "scales/reduced.yaml", "judged", to=judged)
+        made(config)
+        make_index(quiet(), config, [], "reports/index.html")
+        for page in (page_of(config), Path("reports/index.html").read_text()):
+            assert told in page
+            assert "no measured cell has a reported value" not in page
 
 
 # --- what a page opens with

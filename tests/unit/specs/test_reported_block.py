@@ -45,6 +45,7 @@ def test_the_cells_of_a_block() -> None:
 def test_a_block_need_not_be_aligned_and_may_be_missing() -> None:
     crowded = "\n".join("|".join(field.strip() for field in line.split("|")) for line in BLOCK.splitlines())
     assert table(f"\n{crowded}\n\n").texts == table().texts
+    assert table(crowded.replace("|", "\t|\t")).texts == table().texts
     without = table("", numbers=0)
     assert (without.texts, without.paper_cells()) == ([[], [], []], [])
 

@@ -9,13 +9,18 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
-from retort.results.frames import read
+from retort.results.frames import read, run_text
+from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.tables.base import Inputs
 from retort.tables.figures import style
 from retort.tables.figures.base import plot_figure
+from retort.tables.figures.distillations import DistillationsFigure
 from retort.tables.figures.pareto import front
 from retort.tables.make import make_table
 
-from tests.tiny.results import SCORES, change_score, paths, quiet, write_results
+from tests.tiny.edit import set_value, write
+from tests.tiny.results import SCORES, change_score, frame, line, paths, quiet, write_results
 
 RENDERS = {"svg": "out.svg", "png": "out.png"}
 
@@ -65,6 +70,12 @@ def test_a_point_without_a_value_is_named(config: dict[str, Any]) -> None:
     assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
 
 
+def test_layers_are_drawn_from_the_first_one_on(config: dict[str, Any]) -> None:
+    set_value(Path(config["study"]), "papers/tiny/figure1.yaml", "points", to={0: "tiny-kd", 2: "tiny-attention"})
+    ticks = re.findall(r'id="xtick_.*?<text[^>]*>([^<]+)</text>', drawn(config, "figure1"), re.DOTALL)
+    assert ticks == ["0", "1", "2"]
+
+
 def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> None:
     plot_figure(quiet(), config, "tiny", "figure1", [], [], [], "out.csv", RENDERS)
     text = Path("out.svg").read_text()
@@ -79,6 +90,23 @@ def test_a_pareto_figure_without_a_complete_point_says_why(config: dict[str, Any
     text = Path("out.svg").read_text()
     assert "No point to draw: missing (no profile)" in text
     assert "latency" not in text
+
+
+def test_a_figure_of_distillations_without_several_of_a_student_says_so(config: dict[str, Any]) -> None:
+    spread = {"kind": "distillations", "title": "T", "question": "Q?", "of": "table1"}
+    write(Path(config["study"]), "papers/tiny/figure1.yaml", spread)
+    assert "No point to draw: no student has scores of several distillations" in drawn(config, "figure1")
+
+
+@pytest.mark.parametrize("runs", [{1: [60], 7: [70]}, {1: [60, 60], 7: [70, 70]}, {1: [60, 62], 7: [70, 72]}])
+def test_distillations_are_drawn_whose_fine_tunings_are_single_or_equal_or_parallel(
+    config: dict[str, Any], runs: dict[int, list[float]]
+) -> None:
+    by_run = {(first, seed): score for first, scores in runs.items() for seed, score in enumerate(scores)}
+    lines = frame([line(65.0, row="A", column="Acc.", distillations=2, by_run=run_text(by_run))])
+    spread = DistillationsFigure(kind="distillations", title="T", question="Q?", of="table1")
+    spread.draw(Inputs(open_study(read_config(config)), "tiny", "figure1"), lines, RENDERS)
+    assert ("ratio" in Path("out.svg").read_text()) is (runs[1][0] < runs[1][-1])
 
 
 def test_notes_are_not_wider_than_their_figure(config: dict[str, Any]) -> None:

@@ -13,8 +13,10 @@ from retort.judgement.paired_rows import compare_rows
 from retort.results.collect import read_scores
 from retort.results.frames import Line, read
 from retort.specs.config import read_config
+from retort.specs.paper import Recording
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables import recordings
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
@@ -103,6 +105,29 @@ def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[s
     )
     lines = [line(70.0, row="KD", column=at, student=f"tiny-kd-{at}") for at in ("5", "30")]
     assert list(table.recorded(ours(config), "tiny", frame(lines))["row"]) == ["kd", "kd"]
+
+
+def test_a_row_with_a_student_for_each_column_is_recorded_under_them(config: dict[str, Any]) -> None:
+    columns = [{**column, "variant": variant} for column, variant in zip(TABLE["columns"], "mr", strict=True)]
+    row = {"label": "A", "students": {"m": "tiny-kd", "r": "tiny-attention"}}
+    rows = [row, {"label": "B", "students": {"m": "tiny-attention"}}]
+    write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": rows})
+    made(config, "table1")
+    keep(record(open_study(read_config(config)), "tiny"))
+    judged = verdicts_of(made(config, "table1")[0])
+    assert judged == dict.fromkeys((("A", "Acc. %"), ("A", "Pearson"), ("B", "Acc. %")), "reproduced exactly")
+    study = open_study(read_config(config))
+    assert compare_rows(study, "tiny/table1", ["A", "B"], recorded=True)[1].startswith("mean difference 2.00")
+    twice = [row, {"label": "B", "student": "tiny-kd"}]
+    write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": twice})
+    with pytest.raises(RetortError, match="student 'tiny-kd: Acc. %' stands twice"):
+        open_study(read_config(config))
+
+
+def test_the_rows_of_a_recorded_table_with_variants_are_compared() -> None:
+    study = open_study(read_config({"papers": ["lengths"]}))
+    lines = compare_rows(study, "lengths/table1", ["Attention KL", "Vanilla KD"], recorded=True)
+    assert lines[1].startswith("mean difference 11.81, ")
 
 
 def test_reported_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
@@ -245,6 +270,16 @@ def test_other_rows_are_added_with_the_run_that_they_are_from(reduced: dict[str,
     path.write_text(path.read_text().replace("runs: 3", "runs: 2"))  # another run than the new one
     with pytest.raises(RetortError, match=r"would lose its numbers of table1"):
         recorded(other)
+
+
+def test_added_rows_keep_the_scores_of_their_distillations() -> None:
+    cells, seeds, runs = {"mood": [66.5, 7.8]}, {"mood": {1: 61.0, 7: 72.0}}, {"mood": {"1/1": 61.0, "7/1": 72.0}}
+    first = Recording(run={}, runs=2, tables={"table1": {"A": cells}}, by_seed={"table1": {"A": seeds}})
+    more = {"tables": {"table1": {"B": cells}}, "by_seed": {"table1": {"B": seeds}}, "by_run": {"table1": {"B": runs}}}
+    both = recordings._with_added(first, Recording.model_validate({"run": {}, "runs": 2, "distillations": 2, **more}))
+    assert (both.by_run, both.distillations) == ({"table1": {"B": runs}}, 2)
+    assert list(both.by_seed["table1"]) == ["A", "B"]
+    assert both.added[0].rows == {"table1": ["B"]}
 
 
 def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(

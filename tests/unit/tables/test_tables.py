@@ -133,6 +133,7 @@ def test_paired_tests_table(config: dict[str, Any]):
 def test_tex_of_every_special_letter():
     assert render.tex_escape(r"\&%$#_{}~^") == (r"\textbackslash{}\&\%\$\#\_\{\}\textasciitilde{}\textasciicircum{}")
     assert render.tex_escape("−1 ± 2 [x]") == r"$-$1 $\pm$ 2 {[}x{]}"
+    assert render.tex_escape("a\n\nb") == "a  b"  # a caption has no paragraphs
     assert render.markdown_escape("~~a~~ $x^2$ &lt; &#60; A & B&C") == r"\~\~a\~\~ \$x^2\$ \&lt; \&#60; A & B&C"
 
 

@@ -19,7 +19,7 @@ from retort.specs.across import Facts
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import Architecture
 from retort.specs.paper import Statement
-from retort.specs.reported import AVERAGE, OF_A_MODEL, Number
+from retort.specs.reported import AVERAGE, CHANGE, OF_A_MODEL, Number
 from retort.specs.rows import CellSpec
 from retort.study.study import Study
 from retort.tables.layout import label_of
@@ -191,6 +191,13 @@ class Reported:
         """Yield each entry with its row, row by row."""
         for row in self.rows().values():
             yield from ((entry, row) for entry in row.values())
+
+    def changed(self) -> Iterator[tuple[ReportedNumber, Number, Number]]:
+        """Yield each relative change with the numbers from which and to which it is, where the row reports both."""
+        for entry, row in self.in_rows():
+            base, own = row.get(entry.cell.spec.change_from), row.get(entry.cell.before)
+            if entry.cell.metric == CHANGE and base and own:
+                yield entry, base.number, own.number
 
 
 # for each item or group of items that a check looks at: how many items, and what is wrong with them

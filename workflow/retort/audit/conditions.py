@@ -8,7 +8,6 @@ import statistics
 from collections import Counter
 
 from retort.audit.base import Finding, Looked, Reported, Sort, by_column, by_table, group_by, register, reported_span
-from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
 UNNAMED = "not named"  # part of `quoted` in the files of tables, if the paper names no source
@@ -54,10 +53,9 @@ def test_servers(reported: Reported) -> Looked:
 @register("noise", Sort.UNUSUAL)
 def noise(reported: Reported) -> Looked:
     """Check that a change of a time is larger than the deviations of both times together."""
-    for (paper, table, row), entries in reported.rows().items():
+    for (paper, table, row), changes in group_by(reported.changed(), lambda found: found[0].key[:3]).items():
         small = []
-        for entry in (entry for entry in entries.values() if entry.cell.metric == CHANGE):
-            base, own = entries[entry.cell.spec.change_from].number, entries[entry.cell.before].number
+        for entry, base, own in changes:
             if base.std is None or own.std is None:
                 continue
             yield 1, None

@@ -19,7 +19,6 @@ from retort.audit.base import (
     register,
     reported_span,
 )
-from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
 APART = 1.0  # points: report scores of one model in two papers that are farther apart
@@ -137,12 +136,11 @@ def averages(reported: Reported) -> Looked:
 @register("changes", Sort.CONFLICT)
 def changes(reported: Reported) -> Looked:
     """Check that a reported relative change follows from the two numbers, as far as their rounding lets it."""
-    for entry, row in reported.in_rows():
-        if entry.cell.metric == CHANGE:
-            base, own = row[entry.cell.spec.change_from].number, row[entry.cell.before].number
+    for entry, base, own in reported.changed():
+        if base.value:  # there is no change in % from 0
             ratio = own.value / base.value
             change = 100 * (ratio - 1)
-            slack = 100 * ratio * (own.half / own.value + base.half / base.value) + entry.number.half + TINY
+            slack = 100 * (own.half + abs(ratio) * base.half) / abs(base.value) + entry.number.half + TINY
             why = f"{own.text} against {base.text}; rounding explains at most {slack:.2f}"
             yield 1, entry.finding(f"{change:.2f}%", why) if abs(change - entry.number.value) > slack else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -26,6 +27,7 @@ from retort.tables.figures.style import SERIES, figure, save
 FILE = "budget.yaml"
 ABSTRACT = "abstract"
 CURVES = "budget.svg"
+LINES = ("-", "--", ":", "-.")  # a style for all colours, then the next one
 FROM = 1.0  # hours at the left end of their axis
 HEADING = "# Written by `retort budget {hours:g}`; run it with: snakemake --profile slurm --configfile {file}\n"
 AGAIN = "the claims that are open after these seeds get the hours that are left: ask again then"
@@ -119,7 +121,13 @@ def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) 
 
 
 def _draw(study: Study, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """Draw the curve of each paper into its folder, and all of them together next to those of the first folder."""
+    """Draw the curve of each paper into its folder, and all of them together next to those of the first folder.
+
+    Raises:
+        RetortError: no paper has a claim.
+    """
+    if not curves:
+        raise RetortError("--curves: no paper that is named has a claim", "name one with a claims.yaml")
     draw_curves(curves, {"svg": str(study.config.study_folders[0] / "papers" / CURVES)})
     for paper, curve in curves.items():
         draw_curves({paper: curve}, {"svg": str(study.folders[paper] / CURVES)})
@@ -135,9 +143,10 @@ def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[s
     end = 1.3 * max(FROM, *(curve[-1][0] for curve in curves.values()))
     with figure(6.2, 3.4) as drawn:
         axes = drawn.subplots()
-        for color, (name, curve) in zip(SERIES, curves.items(), strict=False):
+        looks = itertools.cycle(itertools.product(LINES, SERIES))
+        for (line, color), (name, curve) in zip(looks, curves.items(), strict=False):
             hours, decided = zip(*((max(taken, FROM), count) for taken, count in curve), strict=True)
-            axes.step([*hours, end], [*decided, decided[-1]], where="post", color=color, linewidth=1.8)
+            axes.step([*hours, end], [*decided, decided[-1]], where="post", linestyle=line, color=color, linewidth=1.8)
             axes.annotate(
                 name, (end, decided[-1]), (5, 0), textcoords="offset points", va="center", color=color, fontsize=9
             )

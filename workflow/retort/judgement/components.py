@@ -57,4 +57,5 @@ def variance_components(scores: Scores) -> Components:
     ends = (between / f.ppf(share, *freedom) for share in (1 - LEVEL / 2, LEVEL / 2))
     found, low, high = (math.sqrt(max(0.0, end - of_rest) / finetunings) for end in (between, *ends))
     within = math.sqrt(scores.var(axis=2, ddof=1).mean())
-    return Components(found, within, low, high, float(f.sf(between / of_rest, *freedom)), freedom)
+    ratio = between / of_rest if of_rest else math.inf
+    return Components(found, within, low, high, float(f.sf(ratio, *freedom)), freedom)

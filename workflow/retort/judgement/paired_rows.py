@@ -107,9 +107,10 @@ def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> Dat
     if recording is None:
         raise RetortError(f"no run of {paper} at scale {study.config.scale} is recorded", "name another with --config")
     values: dict[tuple[str, str, int], float | str] = {}
+    of, names = table.compared_rows()[row], study.names(paper)
     for cell in table.cells():
         if cell.row == row and len(cell.scored) == 1:
-            key = study.names(paper).short(cell.student) if ours else row
+            key = names.short(of.recorded_at(cell.spec.variant)) if ours else row
             mean = dict(enumerate(recording.tables.get(name, {}).get(key, {}).get(cell.column, [])[:1]))
             by_seed = recording.by_seed.get(name, {}).get(key, {}).get(cell.column) or mean
             for seed, score in by_seed.items():

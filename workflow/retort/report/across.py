@@ -14,7 +14,7 @@ from retort.judgement.judge import Facts, Key, Side, our_numbers, reported_numbe
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, cell_of, panel_of
-from retort.results.frames import read
+from retort.results.frames import for_claims, read
 from retort.specs.across import Across, Compared
 from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
@@ -90,7 +90,9 @@ def _sides(study: Study, one: Compared, others: Mapping[str, Side], files: Files
         if not is_outdated(study, one.paper, scale):
             yield "recorded", "smaller models", side_of_recording(study, one.paper, recording).numbers
     if (path := files.csv(one.paper, one.table)).is_file():
-        yield "ours", "this run", our_numbers(exhibits, {one.table: read(path)}).numbers
+        ran = for_claims(study, {one.table: read(path)})  # without the numbers of a rehearsal
+        scale = f", scale {study.config.scale}" if study.scale.replacements and not ours else ""
+        yield "ours", f"this run{scale}", our_numbers(exhibits, ran).numbers
 
 
 def _average_column(study: Study, one: Compared) -> str:

@@ -63,6 +63,7 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
         to, "index.html", study.config.contact, runs, papers=papers, headings=headings, headlines=headlines,
         across=across, answers=answers(whole.answers, papers, across), total=sum(run, Tally()),
         scale=study.config.scale if study.running_papers else "",
+        judged=all(study.judges(paper) for paper, shown in papers.items() if shown.tally.measured),
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip

@@ -230,7 +230,7 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     size = write_page(
         to, "paper.html", study.config.contact, runs, slug=paper, paper=spec, scale=scale,
         record=study.record_of(paper),
-        summary=shown.summary, tally=shown.tally,
+        summary=shown.summary, tally=shown.tally, judged=study.judges(paper),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
         first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
         was_run=[] if spec.ours else what_was_run(shown, config),

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from retort.specs.base import Distinct, Label, Name, PaperName, Real, Spec, Text, Whole
+from retort.specs.base import Distinct, Label, Name, OptionalText, PaperName, Real, Spec, Text, Whole
 
 
 class Facts(Spec):
@@ -91,5 +91,5 @@ class Answer(Spec):
     question: Label
     answer: Label
     rests_on: list[Basis] = Field(min_length=1)
-    limits: str = ""
+    limits: OptionalText = ""
     picture: Label

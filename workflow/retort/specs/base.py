@@ -79,7 +79,8 @@ def path_of_user(path: str) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 - that of Path raises where there is none
 
 
-_Filled = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+_Stripped = Annotated[str, StringConstraints(strip_whitespace=True)]
+_Filled = Annotated[_Stripped, StringConstraints(min_length=1)]
 
 
 def unpadded(name: Any) -> Any:
@@ -95,6 +96,8 @@ def unpadded(name: Any) -> Any:
 
 Text = Annotated[_Filled, AfterValidator(without_controls)]
 Label = Annotated[_Filled, AfterValidator(one_line)]  # titles and names of rows stand in messages and tables
+OptionalText = Annotated[_Stripped, AfterValidator(without_controls)]  # these two may be empty
+OptionalLabel = Annotated[_Stripped, AfterValidator(one_line)]
 Named = Annotated[Text, BeforeValidator(unpadded)]
 Relative = Annotated[Label, AfterValidator(check_relative)]
 Settings = dict[str, Any]

@@ -8,17 +8,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
 from retort.specs import loading
-from retort.specs.base import Distinct, Flag, Name, Real, Spec, Text, Whole, path_of_user
+from retort.specs.base import Distinct, Flag, Name, Real, Spec, Text, Whole, one_line, path_of_user
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
+Contact = Annotated[str, StringConstraints(pattern=r"^(https://\S+|mailto:\S+@\S+)?$"), AfterValidator(one_line)]
 BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
@@ -156,7 +165,7 @@ class Config(Spec):
     budget: Budget | None = None
     cluster: str | None = None
     micro_batch: Whole | None = Field(default=None, ge=1)
-    contact: Annotated[str, StringConstraints(pattern=r"^(https://\S+|mailto:\S+@\S+)?$")] = ""
+    contact: Contact = ""
     run_sources: RunSources = RunSources()
     companions: dict[str, Distinct[Name]] | None = None
     activations: dict[str, Distinct[Name]] | None = None

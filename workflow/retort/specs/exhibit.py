@@ -22,7 +22,7 @@ from pydantic import Field
 
 from retort import own_code
 from retort.registry import Registry, unknown_name
-from retort.specs.base import Label, Spec, Text
+from retort.specs.base import Label, OptionalText, Spec, Text
 from retort.specs.model import Model
 from retort.specs.reported import ReportedCell, Timing
 from retort.specs.rows import CellSpec, Judging, Row
@@ -164,7 +164,7 @@ class Exhibit(Answers, Spec):
     kind: str
     title: Label
     question: Text
-    caption: str = ""
+    caption: OptionalText = ""
 
 
 def exhibits_of(study: StudyNames, paper: str) -> dict[str, Exhibit]:

@@ -23,6 +23,8 @@ from retort.specs.base import (
     Label,
     Name,
     Named,
+    OptionalLabel,
+    OptionalText,
     Real,
     Settings,
     Spec,
@@ -91,7 +93,7 @@ class Reading(Spec):
 
     says: Text
     compare: ComparisonName = ""
-    number: Annotated[str, AfterValidator(_as_reported)] = ""
+    number: Annotated[OptionalLabel, AfterValidator(_as_reported)] = ""
     within: Real | None = Field(default=None, ge=0, le=1000)
     cells: list[Cells] = []
     than: list[Cells] = []
@@ -169,23 +171,23 @@ class Statement(Spec):
     quote: Quote | None = None
     says: Text
     where: Text
-    contrary: str = ""
+    contrary: OptionalText = ""
     compare: ComparisonName = ""
     about: Literal["method", "students"] = "method"
-    number: str = ""
+    number: OptionalLabel = ""
     within: Real | None = Field(default=None, ge=0, le=1000)
     cells: list[Cells] = []
     than: list[Cells] = []
-    other: str = ""
-    why: str = ""
-    reading: str = ""
+    other: OptionalLabel = ""
+    why: OptionalText = ""
+    reading: OptionalText = ""
     other_readings: dict[Name, Reading] = {}
     test_alone: Flag = False
-    undecided: str = ""
+    undecided: OptionalText = ""
 
-    but: str = ""
+    but: OptionalText = ""
     built: Literal["", "differently"] = ""
-    because: str = ""
+    because: OptionalText = ""
     sort: Literal["", "wrong", "cannot both be right", "unusual"] = ""
     reply: Reply | None = None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from retort.specs import catalogue
-from retort.specs.base import Label, Name, Spec, Text, left_out
+from retort.specs.base import Label, Name, OptionalLabel, OptionalText, Spec, Text, left_out
 
 Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
@@ -302,11 +302,11 @@ class Measure(Spec):
     task: Name = ""
     subset: Name = ""
     timing: Name = ""
-    metric: str = ""
+    metric: OptionalLabel = ""
     split: Literal["", "dev", "test"] = ""
     tasks: dict[Name, Text] = {}
-    reported: str = ""
-    because: str = ""
+    reported: OptionalLabel = ""
+    because: OptionalText = ""
 
     def _wrong(self) -> Iterator[str]:
         odd = bool(self.reported) and self.reported not in METRIC_NAMES.get(self.metric, ())
@@ -330,7 +330,7 @@ class Heading(Spec):
     """
 
     label: Label
-    heading: str = ""
+    heading: OptionalLabel = ""
 
     @property
     def name(self) -> str:
@@ -347,7 +347,7 @@ class TextRow(Spec):
     """
 
     label: Label
-    group: str = ""
+    group: OptionalLabel = ""
 
 
 def row_names(rows: Iterable[TextRow]) -> list[str]:

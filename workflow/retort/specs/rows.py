@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from retort.registry import unknown_name
-from retort.specs.base import Distinct, Flag, Label, Name, Names, Real, Spec, StudentName, Text
+from retort.specs.base import Distinct, Flag, Name, Names, OptionalLabel, Real, Spec, StudentName, Text
 from retort.specs.reported import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and
@@ -137,9 +137,9 @@ class Row(Measure, TextRow):
     students: dict[Name, StudentName] = {}
     best_of: Distinct[StudentName] = []
     planned: StudentName = ""
-    quoted: str = ""
+    quoted: OptionalLabel = ""
     model: Name = ""
-    differs: Label | Literal[""] = ""
+    differs: OptionalLabel = ""
     baseline: Flag = False
 
     def _wrong(self) -> Iterator[str]:
@@ -161,6 +161,13 @@ class Row(Measure, TextRow):
     def student_at(self, variant: str) -> str:
         """Return the student or teacher that is run in a column of this variant; empty if none is."""
         return self.students.get(variant, "") if self.students else with_variant(self.student, variant)
+
+    def recorded_at(self, variant: str) -> str:
+        """Return the name under which a recorded run of ours keeps a column of this variant; empty if none is run.
+
+        It is the row's student, without the variant, or else that of the column.
+        """
+        return self.student or self.students.get(variant, "")
 
     @property
     def tested(self) -> bool:

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from retort.specs.base import BySeed, Real, StudentName, Text, Whole
+from retort.specs.base import BySeed, OptionalText, Real, StudentName, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.reported import (
     AS_REPORTED,
@@ -56,6 +56,10 @@ Reported = Annotated[
 ]
 
 
+def _without_tabs(block: Any) -> Any:
+    return block.replace("\t", " ") if isinstance(block, str) else block
+
+
 class TextTable(Exhibit):
     """The base of tables with reported rows: the headings of the row labels, the cells, and how many are numbers.
 
@@ -67,7 +71,7 @@ class TextTable(Exhibit):
 
     stub: list[Text] = []
     numbers: Whole = Field(default=0, ge=0)
-    reported: str = ""
+    reported: Annotated[OptionalText, BeforeValidator(_without_tabs)] = ""
 
     @abstractmethod
     def headings(self) -> list[Heading]:
@@ -124,8 +128,8 @@ class MeasuredTable(Judging, TextTable):
         length: tokens of a row that is timed; 32 if left out.
         spread: what the mean and the deviation of a time are over: the medians of runs, or single batches.
         against: the student or teacher whose speed is 1; else the first row's.
-        means: row's student -> column's label -> reported.
-        by_seed: row's student -> column's label -> the score of each seed of a recorded run.
+        means: row's student, or that of a column -> column's label -> reported.
+        by_seed: row's student, or that of a column -> column's label -> the score of each seed of a recorded run.
     """
 
     columns: NamedColumns
@@ -152,6 +156,7 @@ class MeasuredTable(Judging, TextTable):
         self.check_cells()
         if not self.numbers:
             check_no_repeats("row", [row.student for row in self.rows if row.student])
+            check_no_repeats("student", [f"{name}: {cell.column}" for name, cell in self._recorded_names()])
         elif self.means:
             yield "the numbers of a paper stand in 'cells', those of a run in 'means'; give one of them"
         for cell in self.paper_cells():
@@ -161,24 +166,29 @@ class MeasuredTable(Judging, TextTable):
         self._check_means()
 
     def _check_means(self) -> None:
-        metrics = {(cell.row, cell.column): cell.metric for cell in self.cells()}
-        names = {row.student: name for name, row in self.named_rows().items()}
         for student, numbers in self.means.items():
             for column, (mean, *std) in numbers.items():
-                if metric := metrics.get((names.get(student, ""), column)):
+                if cell := self.kept.get(student, {}).get(column):
                     try:
-                        check_possible(metric, mean, std[0] if std else None)
+                        check_possible(cell.metric, mean, std[0] if std else None)
                     except ValueError as error:
                         raise ValueError(f"means.{student}.{column}: {error}") from None
 
     def _check_columns(self) -> None:
         names = [column.name for column in self.columns]
+        if self.columns[0].change_from:
+            raise ValueError(f"column '{names[0]}' is a change of the column before it, and none stands there")
+        later = {column.name for column in self.columns if column.mean_of or column.change_from}
         for column in self.columns:
             for name in (*column.mean_of, *filter(None, [column.change_from])):
                 if name not in names:
                     raise ValueError(f"column '{column.name}' names a column '{name}' that does not exist")
                 if name == column.name:
                     raise ValueError(f"column '{column.name}' would be computed from itself")
+                if name in later:  # columns are computed from left to right
+                    what = f"column '{column.name}' is computed from '{name}', which is computed too"
+                    raise ValueError(f"{what}; write it after that one")
+            later.discard(column.name)
         for cell in self.cells():
             if not cell.metric:
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'metric', in neither of them")
@@ -224,6 +234,20 @@ class MeasuredTable(Judging, TextTable):
             spec=column,
         )
 
+    def _recorded_names(self) -> list[tuple[str, CellSpec]]:
+        """Return each cell of a student or teacher, after the name under which a recorded run of ours keeps it."""
+        rows = self.named_rows()
+        named = [(rows[cell.row].recorded_at(cell.spec.variant), cell) for cell in self.cells()]
+        return [(name, cell) for name, cell in named if name]
+
+    @cached_property
+    def kept(self) -> dict[str, dict[str, CellSpec]]:
+        """The cells as a recorded run of ours names them: student or teacher -> column -> cell."""
+        found: dict[str, dict[str, CellSpec]] = {}
+        for name, cell in self._recorded_names():
+            found.setdefault(name, {})[cell.column] = cell
+        return found
+
     def timed_without_gpu(self) -> MeasuredTable:
         """Return the table with each latency on a GPU measured on the device of the job instead."""
         if not any(cell.is_timed and cell.measurement.device == "gpu" for cell in self.cells()):
@@ -247,25 +271,24 @@ class MeasuredTable(Judging, TextTable):
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each reported number that belongs to no row or column."""
-        yield from check_known("means", "row", self.means, [row.student for row in self.rows])
-        for student, numbers in self.means.items():
-            yield from check_known(f"means.{student}", "column", numbers, [column.name for column in self.columns])
+        yield from check_known("means", "row", self.means, self.kept)
+        for student, cells in self.kept.items():
+            yield from check_known(f"means.{student}", "column", self.means.get(student, {}), cells)
 
     def reported_cells(self) -> list[ReportedCell]:
         """Return every reported cell: as a paper reports it, or as recorded from a run of ours."""
         rows = self.named_rows()
         if self.numbers:
             return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.paper_cells()]
-        names = {row.student: name for name, row in rows.items()}
         return [
             replace(
-                recorded_cell(names[student], column, values, self.runs),
+                recorded_cell(self.kept[student][column].row, column, values, self.runs),
                 decimals=self.decimals,
                 by_seed=tuple(sorted(self.by_seed.get(student, {}).get(column, {}).items())),
             )
             for student, columns in self.means.items()
             for column, values in columns.items()
-            if student in names
+            if column in self.kept.get(student, {})
         ]
 
     @property

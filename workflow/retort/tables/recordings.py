@@ -372,8 +372,9 @@ def _with_added(before: Recording, new: Recording) -> Recording:
         return {table: {**old.get(table, {}), **more.get(table, {})} for table in {**old, **more}}
 
     added = Addition(run=new.run, rows={table: list(rows) for table, rows in new.tables.items()})
-    update = {"tables": both("tables"), "by_seed": both("by_seed"), "added": [*before.added, added]}
-    return before.model_copy(update=update)
+    merged = {name: both(name) for name in ("tables", "by_seed", "by_run")}
+    several = max(before.distillations, new.distillations)
+    return before.model_copy(update={**merged, "distillations": several, "added": [*before.added, added]})
 
 
 def _check_that_all_is_kept(before: Recording | None, path: Path, recording: Recording) -> None:

@@ -34,7 +34,7 @@ _TEX |= {digit: f"$^{number}$" for number, digit in enumerate("⁰¹²³⁴⁵�
 _TEX |= {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "−": r"$-$",
-    "–": "--", "\u2002": r"\enspace{}", "[": "{[}", "]": "{]}",
+    "–": "--", "\u2002": r"\enspace{}", "\n": " ", "[": "{[}", "]": "{]}",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from retort.specs.reported import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs
-from retort.tables.figures.style import save_empty_figure
+from retort.tables.figures.style import empty_figure_text, save_empty_figure
 from retort.tables.measure import measured_frame
 
 if TYPE_CHECKING:
@@ -95,5 +95,5 @@ def plot_figure(
     if frame["mean"].notna().any():
         spec.draw(inputs, frame, renders)
     else:
-        save_empty_figure(frame, renders)
+        save_empty_figure(empty_figure_text(frame), renders)
     job.say(f"{len(frame)} values")

@@ -14,12 +14,13 @@ from retort.specs.base import Name
 from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure
-from retort.tables.figures.style import BLUE, INK, MUTED, figure, save, write_notes
+from retort.tables.figures.style import BLUE, INK, MUTED, figure, save, save_empty_figure, write_notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+NO_SPREAD = "No point to draw: no student has scores of several distillations"
 OFFSET = 0.5  # from the row of a student to the ends of its distillations, of the distance of two rows
 
 
@@ -46,8 +47,11 @@ class DistillationsFigure(Figure):
     def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
         """Draw and save the figure: a panel a column, a line a student; large dots are distillations."""
         there = frame[frame["distillations"] > 1]
+        if there.empty:
+            save_empty_figure(NO_SPREAD, renders)
+            return
         columns = list(there["column"].unique())
-        with figure(3.1 * max(len(columns), 1) + 0.9, 3.6) as drawn:
+        with figure(3.1 * len(columns) + 0.9, 3.6) as drawn:
             for axes, column in zip(
                 drawn.subplots(1, len(columns), sharey=True, squeeze=False)[0], columns, strict=True
             ):
@@ -77,13 +81,18 @@ def _panel(axes: Axes, column: str, lines: DataFrame) -> None:
 
 
 def _spread(rows: list[dict[tuple[int, int], float]]) -> str:
-    """Return both deviations and their ratio as text; empty if the runs of the students do not match."""
+    """Return both deviations and their ratio as text; empty if the runs of the students do not match.
+
+    It is empty, too, if no fine-tunings of a distillation differ, or each has a single one.
+    """
     import numpy as np
 
     if any(row.keys() != rows[0].keys() for row in rows):
         return ""
     first = list(dict.fromkeys(seed for seed, _ in rows[0]))
     scores = np.array([list(row.values()) for row in rows]).reshape(len(rows), len(first), -1)
+    if not np.ptp(scores, axis=2).any():
+        return ""
     found = variance_components(scores)
     ratio = " to ".join(number(end, 1) for end in found.ratio[1:])
     return (

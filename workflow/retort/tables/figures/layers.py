@@ -51,14 +51,14 @@ class LayersFigure(Figure):
     def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
         """Draw and save the figure: layers from left to right; error bars are one standard deviation."""
         good = frame[frame["mean"].notna()]
-        deepest = max(self.points)
+        first, deepest = min(self.points), max(self.points)
         with figure(5.0, 3.1) as drawn:
             axes = drawn.subplots()
             layers = good["student"].map({student: layer for layer, student in self.points.items()})
             points(axes, layers, good["mean"], yerr=good["std"].fillna(0), fmt="o-", linewidth=1.6)
             axes.set(
                 xlabel="teacher layer", ylabel=f"{self.metric.capitalize()} on {self.task}, × 100",
-                xlim=(0.6, deepest + 0.4), xticks=range(1, deepest + 1),
+                xlim=(first - 0.4, deepest + 0.4), xticks=range(first, deepest + 1),
             )  # fmt: skip
             axes.grid(visible=False, axis="x")
             write_notes(drawn, frame, inputs.remark)

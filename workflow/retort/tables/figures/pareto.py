@@ -12,7 +12,16 @@ from retort.specs.reported import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure, Point, TaskMetric, point_cell
-from retort.tables.figures.style import MUTED, PAPER, figure, points, save, save_empty_figure, write_notes
+from retort.tables.figures.style import (
+    MUTED,
+    PAPER,
+    empty_figure_text,
+    figure,
+    points,
+    save,
+    save_empty_figure,
+    write_notes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +57,7 @@ class ParetoFigure(Figure):
         both = frame[~timed].merge(frame[timed], on="student", suffixes=("", "_ms"))
         marks = both[both["mean"].notna() & both["mean_ms"].notna()].fillna({"std": 0.0, "std_ms": 0.0})
         if not len(marks):
-            save_empty_figure(frame, renders)
+            save_empty_figure(empty_figure_text(frame), renders)
             return
         with figure(5.0, 3.3) as drawn:
             axes = drawn.subplots()

@@ -107,9 +107,9 @@ def empty_figure_text(frame: DataFrame) -> str:
     return f"No point to draw: {reasons[0]}{', and more' * (len(reasons) > 1)}"
 
 
-def save_empty_figure(frame: DataFrame, renders: dict[str, str]) -> None:
-    """Save a figure without a value: a text that says why, in place of empty axes."""
-    text = fill(empty_figure_text(frame), 70)
+def save_empty_figure(why: str, renders: dict[str, str]) -> None:
+    """Save a figure without a point: a text that says why, in place of empty axes."""
+    text = fill(why, 70)
     with figure(5.0, 0.5 + 0.2 * len(text.splitlines())) as drawn:
         drawn.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
         save(drawn, renders)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -33,10 +33,18 @@ class ReportedTests(Spec):
     """
 
     below: Real = Field(gt=0, lt=1, description="the p-value below which the paper calls a difference significant")
-    among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
+    among: dict[Text, Annotated[Distinct[Text], Field(min_length=2)]] = Field(
+        default={}, description="group -> the rows compared in it; else all rows"
+    )
     not_significant: list[tuple[Text, Text]] = Field(
         default=[], description="the pairs whose difference it does not call significant"
     )
+
+    def _wrong(self) -> Iterator[str]:
+        groups = self.among.values()
+        for row, other in self.not_significant:
+            if row == other or (groups and not any({row, other} <= {*group} for group in groups)):
+                yield f"not_significant: '{row}' and '{other}' are not compared; name two rows of one group"
 
     def is_significant(self, row: str, other: str) -> bool:
         """Return whether the paper calls the difference between two rows significant."""

@@ -12,7 +12,7 @@ from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown_name
 from retort.results.frames import KEY, lines_of
-from retort.specs.base import Name, StudentName, Text
+from retort.specs.base import Name, OptionalLabel, StudentName, Text
 from retort.specs.exhibit import StudyNames, check_known, shown_students, table_kind
 from retort.specs.reported import Heading, ReportedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
@@ -36,7 +36,9 @@ class CostRow(TextRow):
     """A row with the training of a student, or of a model that others trained."""
 
     student: StudentName = Field(default="", description="the student whose training is counted")
-    quoted: str = Field(default="", description="who trained it and states the numbers, as the paper cites them")
+    quoted: OptionalLabel = Field(
+        default="", description="who trained it and states the numbers, as the paper cites them"
+    )
     stated: dict[Text, Text] = Field(default={}, description="column -> the number that the paper's text states")
 
     @model_validator(mode="after")
