@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,21 @@ def test_how_sure_an_answer_is_follows_from_its_claims(
     found = answered(study, reported, recorded, ours, expected)
     assert found.sure == sure
     assert bool(found.contradicted) == ("contradicted" in sure)
+
+
+def test_only_papers_that_agree_report_an_answer(study: Study) -> None:
+    found = answered(study, Kind.SUPPORTED, None, None, "supported")
+    agrees, opposed = (replace(found.sources[0], claims=[(item, [replace(one, agrees=agree) for one in outcomes])
+                       for item, outcomes in found.sources[0].claims]) for agree in (True, False))  # fmt: skip
+    assert replace(found, sources=[agrees, opposed]).sure == (
+        "One paper reports it in part (1 of 2 claims agree), but contradicted by the reported numbers by one claim; "
+        "not tested by us."
+    )
+    untested = [replace(one, claims=[]) for one in found.sources]
+    assert [replace(found, sources=each).sure for each in (untested, untested[:1])] == [
+        "Reported by one paper; measured by one study of ours; no claim tests it.",
+        "Reported by one paper; no claim tests it.",
+    ]
 
 
 def test_no_claim_contradicts_an_answer_of_the_project(study: Study) -> None:

@@ -21,7 +21,8 @@ SORTED = """
 const done = [];
 const rowOf = (text) => ({ cells: [{ querySelector: () => null, textContent: text }] });
 const head = { ariaSort: null };
-const body = { rows: texts.map(rowOf), append: (...rows) => done.push(rows.map((row) => row.cells[0].textContent)) };
+const append = (...rows) => done.push([head.ariaSort, rows.map((row) => row.cells[0].textContent)]);
+const body = { rows: texts.map(rowOf), append };
 const table = { tBodies: [body], tHead: { rows: [{ cells: [head] }] }, classList: { toggle: () => {} } };
 for (let press = 0; press < 3; press++) sortBy(table, head, 0);
 console.log(JSON.stringify(done));
@@ -65,10 +66,13 @@ def test_a_count_shows_its_claims_alone_and_their_table_all_of_them() -> None:
         (["0.020", "<0.001", "–", "<0.010", "0.300"], ["0.300", "0.020", "<0.010", "<0.001", "–"]),
         (["×10.0", "×9.5", "× 2"], ["×10.0", "×9.5", "× 2"]),
         (["9.4×", "1,024", "−3.0 ± 0.1", ""], ["1,024", "9.4×", "−3.0 ± 0.1", ""]),
+        (["61.2b", "–a", "70.0", "–"], ["70.0", "61.2b", "–a", "–"]),  # a letter leads to a note
         (["b", "A", "7"], ["7", "A", "b"]),
+        (["b", "–", "A"], ["A", "b", "–"]),
     ],
 )
 def test_a_column_is_sorted_by_its_numbers_and_then_back(texts: list[str], down: list[str]) -> None:
-    dashes = [text for text in down if text in ("–", "")]  # they come last both ways
+    dashes = [text for text in down if text in ("–a", "–", "")]  # they come last both ways
     up = [*reversed(down[: len(down) - len(dashes)]), *dashes]
-    assert run(f"const texts = {json.dumps(texts)};\n{SORTED}") == [down, up, texts]
+    names = ["ascending", "descending"] if texts == ["b", "–", "A"] else ["descending", "ascending"]
+    assert run(f"const texts = {json.dumps(texts)};\n{SORTED}") == [[names[0], down], [names[1], up], [None, texts]]

@@ -60,7 +60,7 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     assert r"**72.0 ± 2.0**<br>*70.0 ± 1.0*<br>without \<more\> rows |" in out["md"]
     assert r"70.0 $\pm$ 1.0 without $<$more$>$ rows" in out["tex"]
     assert '<span class="difference">without &lt;more&gt; rows</span>' in out["html"]
-    assert "Verdicts on 1 cells: differs 1." in out["md"]
+    assert "Verdicts on 1 cell: differs 1." in out["md"]
     study, cells = open_study(read_config(config)), {"Acc. %": [70.0]}
     recorded = Recording.model_construct(tables={"table1": {rows[1]["label"]: cells, "B": cells}}, runs=3)
     assert list(side_of_recording(study, "tiny", recorded).numbers) == [("table1", "B", "Acc. %")]
@@ -132,6 +132,11 @@ def test_paired_tests_table(config: dict[str, Any]):
 
 def test_tex_of_every_special_letter():
     assert render.tex_escape(r"\&%$#_{}~^") == (r"\textbackslash{}\&\%\$\#\_\{\}\textasciitilde{}\textasciicircum{}")
+    assert render.tex_escape("*own ✓") == r"{*}own $\surd$"  # after a line's end, a star would belong to it
+    assert [render.markdown_escape(each) for each in ("## of M", "1. a", "- b", "-1 c", "#1")] == [
+        r"\## of M", r"1\. a", r"\- b", "-1 c", "#1",
+    ]  # fmt: skip
+    assert [render.with_stop(each) for each in ("a", "a.", "a?")] == ["a.", "a.", "a?"]
     assert render.tex_escape("−1 ± 2 [x]") == r"$-$1 $\pm$ 2 {[}x{]}"
     assert render.tex_escape("a\n\nb") == "a  b"  # a caption has no paragraphs
     assert render.markdown_escape("~~a~~ $x^2$ &lt; &#60; A & B&C") == r"\~\~a\~\~ \$x^2\$ \&lt; \&#60; A & B&C"

@@ -164,7 +164,8 @@ class Order:
     def words(self) -> str:
         """In which order the rows come, as far as the interval tells."""
         if self.low > 0:
-            return f"{'nearly' if self.rho >= 0.7 else 'partly'} in the reported order"
+            how = "" if math.isclose(self.rho, 1) else "nearly " if self.rho >= 0.7 else "partly "
+            return f"{how}in the reported order"
         return "in another order" if self.high < 0 else "in no certain order"
 
 

@@ -65,7 +65,11 @@ def card_of(job: RunningJob, settings: JobSettings, model: nn.Module, about: Abo
         f"\nThe score in its header is that of seed {about.seed} alone; tables have mean and deviation over seeds.\n"
     )
     made_from = "".join(f"\n- {title}: {licence}" for title, licence in about.licences.items())
-    licences = f"What it was made from, with the licence that each source names:\n{made_from}\n\n" if made_from else ""
+    licences = (
+        f"Its licence follows those of what it was made from, as each source names them:\n{made_from}\n\n"
+        if made_from
+        else ""
+    )
     training = f"## Training\n\n```json\n{json.dumps(about.conditions, indent=1)}\n```\n\n" if about.conditions else ""
     return f"""---
 {_header(settings, about, PIPELINES.get(head))}
@@ -77,8 +81,8 @@ Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
 {mixed}{score * bool(about.metrics)}
 Load it with `{command}` and `transformers.AutoTokenizer.from_pretrained(folder)`.
 
-It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
-alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
+It is one measurement of a study that compares ways of distillation, and was made for that comparison alone: expect a
+baseline, not a product.
 
 {licences}{training}{settings_section(settings)}"""
 

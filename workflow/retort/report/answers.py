@@ -73,7 +73,12 @@ class Answered:
         """How sure the answer is, as a phrase of what each side says."""
         if not any(one.claims for one in self.sources):
             ours = sum(one.shown.spec.ours for one in self.sources)
-            return f"Measured by {_counted(ours, 'study', 'studies')} of ours; no claim tests it."
+            by = [
+                f"reported by {_counted(papers, 'paper', 'papers')}" if (papers := len(self.sources) - ours) else "",
+                f"measured by {_counted(ours, 'study', 'studies')} of ours" if ours else "",
+            ]
+            text = "; ".join(filter(None, [*by, "no claim tests it"]))
+            return f"{text[0].upper()}{text[1:]}."
         found = {side: [said for one in self.sources if (said := one.on_side(side))] for side in SIDES}
         told = [_told(side, of_sources) for side, of_sources in found.items() if of_sources]
         if not found[SMALLER] and not found[OURS]:
@@ -102,11 +107,12 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def _told(side: str, of_sources: Sequence[Sequence[SideOutcome]]) -> str:
     """Return what one side says of an answer, as a phrase, from the outcomes of each source that has some."""
-    outcomes, papers, words = [*chain.from_iterable(of_sources)], len(of_sources), SIDES[side]
+    outcomes, words = [*chain.from_iterable(of_sources)], SIDES[side]
+    papers = sum(any(one.agrees for one in of_source) for of_source in of_sources)
     agree, against, count = (sum(one.agrees is wanted for one in outcomes) for wanted in (True, False, None))
     count += agree + against
     runs = sorted({one.runs for one in outcomes if one.runs})
-    seeds = f"{runs[0]}{f' to {runs[-1]}' if runs[1:] else ''} seeds" if runs else ""
+    seeds = f"{runs[0]}{f' to {runs[-1]}' if runs[1:] else ''} seed{'s' * (runs != [1])}" if runs else ""
     part = f"{agree} of {count} claims agree" if agree < count else ""
     if part and not agree:
         opening, part = f"inconclusive {words}" if not against else "", ""

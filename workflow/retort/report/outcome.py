@@ -299,7 +299,7 @@ class Shown:
                 return Summary(own.told(compared or "Not run yet.", "Claims: "), learnt=learnt)
             one = recorded[0]
             return Summary(one.told(f"Recorded {one.date}, not run here.", "Claims: "), learnt=learnt)
-        found, of_claims = list[Sentence](), f"Of {len(self.judged)} claims"
+        found, of_claims = list[Sentence](), f"Of {len(self.judged)} claim{'s' * (len(self.judged) != 1)}"
         if counted.measured:
             judged = f", {counted.confirmed} agree, {counted.verdicts['differs']} differ" if counted.judged else ""
             cells = f"{counted.measured:,} of {counted.cells:,} cells measured{judged}"

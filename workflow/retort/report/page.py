@@ -167,7 +167,8 @@ def _sides(plot: Plot | None) -> int:
 def plot_of(shown: Shown, name: str) -> Plot | None:
     """Return the plot that ranks the rows of a table; None if there is nothing to rank."""
     study, paper, frame = shown.study, shown.paper, shown.tables.get(name, frame_of(()))
-    recorded = as_recorded(study, paper, name) if frame["recorded"].notna().any() else study
+    of_record = paper in study.unrun and frame["recorded"].notna().any()
+    recorded = as_recorded(study, paper, name) if of_record else study
     recording, record = recording_of(recorded, paper), study.record_of(paper)
     titles = {
         "reported": f"recorded run of {record.run['date']}" if record else "as reported",

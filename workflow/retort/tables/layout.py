@@ -255,7 +255,8 @@ def verdict_remark(verdicts: Series[str]) -> list[str]:
     """Return a remark with the number of cells that have each verdict; empty if none has one."""
     counts = counts_of(verdicts)
     given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
-    return [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."] if given else []
+    many = sum(counts.values())
+    return [f"Verdicts on {many} cell{'s' * (many != 1)}: {', '.join(given)}."] if given else []
 
 
 def _difference(line: Any, decimals: int) -> str:

@@ -25,7 +25,7 @@ _SIGNS = {  # letters, and their commands in math
     "Ψ": "Psi", "Ω": "Omega",
     "±": "pm", "×": "times", "≤": "leq", "≥": "geq", "≠": "neq", "≈": "approx", "∞": "infty", "⋆": "star", "★": "star",
     "→": "rightarrow", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "⇒": "Rightarrow", "√": "surd", "∈": "in",
-    "∼": "sim", "◦": "circ", "∆": "Delta",
+    "∼": "sim", "◦": "circ", "∆": "Delta", "∗": "ast", "′": "prime", "ℓ": "ell", "✓": "surd", "✗": "times",
 }  # fmt: skip
 # pdflatex knows the letters of Latin-1 and marks such as † and §, but fails on these
 _TEX = {letter: rf"$\{name}$" for letter, name in _SIGNS.items()}
@@ -34,7 +34,7 @@ _TEX |= {digit: f"$^{number}$" for number, digit in enumerate("⁰¹²³⁴⁵�
 _TEX |= {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "−": r"$-$",
-    "–": "--", "\u2002": r"\enspace{}", "\n": " ", "[": "{[}", "]": "{]}",
+    "–": "--", "\u2002": r"\enspace{}", "\n": " ", "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip
 
 
@@ -45,7 +45,13 @@ def tex_escape(text: str) -> str:
 
 def markdown_escape(text: str) -> str:
     """Escape a text so that Markdown prints it literally, also inside a table; white space becomes single spaces."""
-    return re.sub(r"([\\`*_|<>\[\]~$]|&(?=#?\w+;))", r"\\\1", " ".join(text.split()))
+    escaped = re.sub(r"([\\`*_|<>\[\]~$]|&(?=#?\w+;))", r"\\\1", " ".join(text.split()))
+    return re.sub(r"^(\d*)([-+#.)])(?=#* )", r"\1\\\2", escaped)  # it begins no heading and no list
+
+
+def with_stop(text: str) -> str:
+    """Return a text as a sentence: with a full stop, unless it ends with a mark of its own."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def unbroken(text: str) -> str:
@@ -68,6 +74,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "label": label_of,
         "md": markdown_escape,
         "tex": tex_escape,
+        "with_stop": with_stop,
         "unbroken": unbroken,
         "in_words": in_words,
         "explained": explained,

@@ -7,6 +7,9 @@ const opened = new Set(); // what the filter has unfolded, and folds again
 /** Return whether an element holds a text. */
 const holds = (element, text) => element.textContent.toLowerCase().includes(text);
 
+/** Return whether a row is shown: neither the text nor the outcome of claims that is chosen hides it. */
+const shows = (row) => !row.hidden && !row.classList.contains("uncounted");
+
 /** Unfold the parts of a page that hide an element. */
 function unfold(element) {
   for (let at = element.parentElement; at; at = at.parentElement) {
@@ -25,18 +28,18 @@ function filterRows(text) {
   const named = exhibits.filter((one) => one.querySelector("h3") && holds(one.querySelector("h3"), text)); // whole
   for (const row of rows) {
     row.hidden = !holds(row, text) && !named.some((one) => one.contains(row));
-    if (text && !row.hidden) unfold(row);
+    if (text && shows(row)) unfold(row);
   }
   for (const one of exhibits) {
     const own = rows.filter((row) => one.contains(row));
-    one.hidden = text !== "" && !(own.length ? own.some((row) => !row.hidden) : holds(one, text));
+    one.hidden = text !== "" && !(own.length ? own.some(shows) : holds(one, text));
   }
   for (const link of document.querySelectorAll(".contents li a")) {
     const place = document.getElementById(link.hash.slice(1));
     link.parentElement.hidden = Boolean(place && place.hidden);
   }
   const counted = rows.filter((row) => row.closest("main"));
-  return [counted.filter((row) => !row.hidden).length, counted.length];
+  return [counted.filter(shows).length, counted.length];
 }
 
 /** Return a field with a label, for the top of the contents or of a table. */
@@ -67,7 +70,7 @@ for (const across of document.querySelectorAll("[data-papers]")) {
   const choices = document.createElement("p");
   for (const [number, paper] of JSON.parse(across.dataset.papers)) {
     const choice = field(paper, "checkbox", (input) => {
-      for (const one of across.querySelectorAll(`.of-${number}`)) one.hidden = !input.checked;
+      for (const one of across.querySelectorAll(`.of-${number}`)) one.toggleAttribute("hidden", !input.checked); // SVG has no property
     });
     choice.firstChild.checked = true;
     choices.append(choice);
@@ -80,6 +83,6 @@ const meanings = new Map(
   [...document.querySelectorAll(".words dt")].map((one) => [one.textContent.toLowerCase(), one.nextElementSibling.textContent]),
 );
 for (const one of document.querySelectorAll(".verdict, .side dt")) {
-  const word = one.matches(".verdict") ? one.classList.item(1).replaceAll("-", " ") : one.textContent.replace(/ \(.*/, "");
+  const word = one.matches(".verdict") ? one.classList.item(1).replaceAll("-", " ") : one.textContent.replace(/ \(.*/, "").toLowerCase();
   if (meanings.has(word)) one.title = meanings.get(word);
 }

@@ -1,11 +1,11 @@
 "use strict";
 // Sorts tables and copies them with one click. A page is whole without this script: it adds buttons, no content.
 
-/** Return the number that a cell begins with, as in "<0.001" or "×5.3", or its text; nothing for a dash: it sorts last. */
+/** Return the number that a cell begins with, as in "<0.001" or "×5.3", or its text; nothing for a dash, with or without a note: it sorts last. */
 function keyOf(cell) {
   const text = (cell.querySelector(".ours") || cell).textContent.trim().replace("−", "-");
   const value = parseFloat(text.replace(/^[<×]\s*/, "").replaceAll(",", ""));
-  return Number.isNaN(value) ? (/^[–-]?$/.test(text) ? null : text.toLowerCase()) : value;
+  return Number.isNaN(value) ? (/^([–-][a-z,]*)?$/.test(text) ? null : text.toLowerCase()) : value;
 }
 
 function compare(a, b) {
@@ -14,16 +14,18 @@ function compare(a, b) {
   return typeof a === "number" ? b - a : a.localeCompare(b);
 }
 
-/** Sort the rows by a column: from the best number to the worst, back, and then as it was. */
+/** Sort the rows by a column: from the largest number down, or texts from A to Z; then back; then as it was. */
 function sortBy(table, head, column) {
   const body = table.tBodies[0];
   table.unsorted ||= [...body.rows];
-  const state = { none: "descending", descending: "ascending", ascending: "none" }[head.ariaSort || "none"];
+  const rows = [...table.unsorted];
+  const keys = new Map(rows.map((row) => [row, keyOf(row.cells[column])]));
+  const numbers = [...keys.values()].some((key) => typeof key === "number");
+  const [first, second] = numbers ? ["descending", "ascending"] : ["ascending", "descending"];
+  const state = { none: first, [first]: second, [second]: "none" }[head.ariaSort || "none"];
   for (const other of table.tHead.rows[0].cells) other.ariaSort = null;
   head.ariaSort = state === "none" ? null : state;
-  const rows = [...table.unsorted];
-  const sign = state === "ascending" ? -1 : 1;
-  const keys = new Map(rows.map((row) => [row, keyOf(row.cells[column])]));
+  const sign = state === second ? -1 : 1;
   if (state !== "none") {
     rows.sort((a, b) => {
       const [x, y] = [keys.get(a), keys.get(b)];
