@@ -16,9 +16,12 @@ from retort.cli.base import verbs
 from retort.formatters import with_std
 from retort.judgement.certainty import assumed_by, claim_outcome
 from retort.judgement.recorded import side_of_recording
+from retort.plan.plan import Plan
 from retort.specs.config import Config, read_config
 from retort.specs.paper import Recording
+from retort.study.addresses import name_of_seeds
 from retort.study.load import open_study
+from retort.study.questions import seeds_of
 from retort.study.study import Study
 from snakemake.cli import get_argument_parser, parse_config
 
@@ -183,3 +186,12 @@ def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:
         "reports/README.md",
         "results/README.md",
     ]
+
+
+def test_the_weights_that_a_guide_asks_for_are_of_a_student_that_runs() -> None:
+    text = (ROOT / "results/README.md").read_text()
+    student, task, seeds = re.findall(r"-- results/students/([\w-]+)/(\w+)/([\d-]+)\n", text)[0]
+    plan = Plan(read_config({"papers": ["soft-labels"], "scale": "studies"}))
+    assert (student, task) in plan.pairs
+    assert name_of_seeds(seeds_of(plan.study, student)) == seeds
+    assert f'results/students/{student}/{task}/{seeds}/seed-{seeds.split("-")[0]}")' in text

@@ -56,7 +56,7 @@ def _begin(config: Config, folder: Path) -> Config:
     longer = config.model_copy(update={"study": [*config.study, str(folder)]})
     (folder / "papers").mkdir(parents=True, exist_ok=True)
     write_text(path, schema_line(path, "config") + yaml.safe_dump({"study": longer.study}))
-    print(f"{path}: written; read it with: retort check --config {path}; snakemake --configfile {path}")
+    print(f"{path}: written; read it with: retort check --config {path}; snakemake --cores all --configfile {path}")
     return longer
 
 
