@@ -49,20 +49,35 @@ def trained_anew(study: Study, name: str) -> list[str]:
 
 
 def add_distillations(study: Study) -> Iterator[Found]:
-    """Add the students of further distillations that run to the study, in place; yield a line for each taken name."""
+    """Add the students of further distillations that run to the study, in place; yield a line for each taken name.
+
+    One that starts from a distilled student starts from a further distillation of that, also if no table shows it.
+    """
     for name in [name for name in study.running if has_distillation(study, name)]:
         for seed in _seeds(study, name)[1:]:
-            if (further := further_name(name, seed)) in study.students:
-                where = study.files["students", further]
-                yield where, f"'{further}' is taken: '{name}' is distilled under seed {seed}, too; rename the student"
-            study.distillations.setdefault(name, {})[seed] = further
-    for name, each in study.distillations.items():
+            study.distillations.setdefault(name, {})[seed] = further_name(name, seed)
+    ahead = [(name, seed) for name, each in study.distillations.items() for seed in each]
+    for name, seed in ahead:  # it grows by the students that these start from
+        if (further := further_name(name, seed)) in study.further:
+            continue
+        if further in study.students:
+            where = study.files["students", further]
+            yield where, f"'{further}' is taken: '{name}' is distilled under seed {seed}, too; rename the student"
         student = study.students[name]
-        for seed, further in each.items():
-            parent = study.distillations.get(student.initialisation.student or "", {}).get(seed)
-            start = student.initialisation.model_copy(update={"student": parent} if parent else {})
-            changed = {"title": f"{student.title}; distillation seed {seed}", "initialisation": start, "deviations": []}
-            study.students[further] = student.model_copy(update=changed)
-            study.files["students", further] = study.files["students", name]
-            study.further[further] = name, seed
-            study.untuned |= {further} if name in study.untuned else set()
+        start, parent = student.initialisation, student.initialisation.student
+        if parent and has_distillation(study, parent):
+            ahead.append((parent, at := _seed_of_parent(study, name, parent, seed)))
+            start = start.model_copy(update={"student": further_name(parent, at)})
+        changed = {"title": f"{student.title}; distillation seed {seed}", "initialisation": start, "deviations": []}
+        study.students[further] = student.model_copy(update=changed)
+        study.files["students", further] = study.files["students", name]
+        study.further[further] = name, seed
+        study.untuned |= {further} if name in study.untuned else set()
+
+
+def _seed_of_parent(study: Study, name: str, parent: str, seed: int) -> int:
+    """Return the seed of the parent's distillation from which a further distillation of a student starts.
+
+    It is the same one, unless the parent's own distillation has it: from that one the student's own starts.
+    """
+    return distillation_seed(study, name) if seed == distillation_seed(study, parent) else seed
