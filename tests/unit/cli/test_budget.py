@@ -15,7 +15,7 @@ from retort.study.reasons import IN_BUDGET
 
 from tests.tiny.edit import write
 from tests.tiny.results import made
-from tests.tiny.variant import CLAIMS, TABLE, write_study
+from tests.tiny.variant import CLAIMS, STUDENTS, TABLE, write_study
 
 MOOD, RATING = CLAIMS["a-beats-b"], "Pearson"
 # a second claim, of the abstract, on the other task
@@ -131,6 +131,18 @@ def test_the_second_look_spends_what_is_left_where_claims_are_open(
         made(second, **{"tiny-kd": {"mood": 3 * kd}, "tiny-attention": {"mood": 3 * attention}})
         ask(second, ENOUGH)
         assert counted(capsys.readouterr().out)["decided"] == "1"
+
+
+def test_seeds_of_rows_that_a_claim_does_not_name_change_nothing(study: dict[str, Any]) -> None:
+    third = {"student": "tiny-third", "label": "C"}
+    write(Path("study"), "papers/tiny/claims.yaml", CLAIMS)
+    write(Path("study"), "papers/tiny/students.yaml", {**STUDENTS, "third": STUDENTS["kd"]})
+    write(Path("study"), "papers/tiny/table1.yaml", {**TABLE, "rows": [*TABLE["rows"], third], "means": REPORTED})
+    runs = ask(study, ENOUGH)["budget"]["runs"] | {"tiny-third": {"tasks": ["mood"], "seeds": 10}}
+    scores = {"tiny-kd": [0.70, 0.75], "tiny-attention": [0.65, 0.66], "tiny-third": 5 * [0.60, 0.62]}
+    first = {**study, "budget": {"hours": ENOUGH, "runs": runs}}
+    made(first, **{name: {"mood": values} for name, values in scores.items()})
+    assert seeds_of(ask(first, ENOUGH))["tiny-kd"] == {"mood": 6}
 
 
 def test_claims_have_prices(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
