@@ -80,7 +80,7 @@ def budget(arguments: argparse.Namespace) -> int:
     if arguments.curves:
         _draw(prices.plan.study, _curves(prices, claims, demands))
         return 0
-    spent = prices.hours(begun, left=False)
+    spent = prices.spent()
     # a student has the same seeds on all of its tasks, also on those that are begun
     runs = choose_runs(demands, lambda more: prices.hours(joined_runs(more, begun)), arguments.hours - spent)
     chosen = {demand.name for demand in demands if includes_runs(runs, demand.runs)}

@@ -8,7 +8,7 @@ nothing else. One cell of a table shows them all (`results/collect.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from retort.specs.loading import Found
 from retort.study.questions import first_seeds, protocol_of, start_lineage
@@ -49,14 +49,24 @@ def trained_anew(study: Study, name: str) -> list[str]:
 
 
 def add_distillations(study: Study) -> Iterator[Found]:
-    """Add the students of further distillations that run to the study, in place; yield a line for each taken name.
-
-    One that starts from a distilled student starts from a further distillation of that, also if no table shows it.
-    """
+    """Add the students of further distillations that run to the study, in place; yield a line for each taken name."""
     for name in [name for name in study.running if has_distillation(study, name)]:
         for seed in _seeds(study, name)[1:]:
             study.distillations.setdefault(name, {})[seed] = further_name(name, seed)
-    ahead = [(name, seed) for name, each in study.distillations.items() for seed in each]
+    yield from enter_further(study, [(name, seed) for name, each in study.distillations.items() for seed in each])
+
+
+def enter_further(study: Study, distillations: Iterable[tuple[str, int]]) -> Iterator[Found]:
+    """Enter students of further distillations, and those that they start from; yield a line for each taken name.
+
+    One whose student starts from a distilled student starts from a further distillation of that, which no table shows
+    unless that student itself has as many.
+
+    Args:
+        study: the study, which is changed in place.
+        distillations: the student and the seed of each.
+    """
+    ahead = [*distillations]
     for name, seed in ahead:  # it grows by the students that these start from
         if (further := further_name(name, seed)) in study.further:
             continue
