@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.cli import budgeting, main
+from retort.cli.base import config_of
 from retort.cli.budgeting import draw_curves
 from retort.study.reasons import IN_BUDGET
 
@@ -81,6 +83,17 @@ def test_the_first_look_is_at_two_seeds_of_what_fits(study: dict[str, Any], caps
     assert "It holds the first 2 seeds" in said
     assert ask(study, 0.001)["budget"]["runs"] == {}
     assert counted(capsys.readouterr().out)["not in the budget"] == "2"
+
+
+def test_what_is_written_is_read_as_it_was_asked_with_other_keys_in_config_yaml(study: dict[str, Any]) -> None:
+    Path("config.yaml").write_text(json.dumps({**study, "students_together": 8, "keep_weights": True}))
+    Path("mine.yaml").write_text("students_together: 4\nkeep_weights: false\ncheckpoint_seconds: 9\n")
+    assert main(["budget", "1", "--config", "mine.yaml"]) == 0
+    asked, written = (config_of(argparse.Namespace(config=name)) for name in ("mine.yaml", "budget.yaml"))
+    assert {**written.model_dump(), "budget": None} == asked.model_dump()
+    assert yaml.safe_load(Path("budget.yaml").read_text()).keys() == {
+        *study, "students_together", "keep_weights", "checkpoint_seconds", "budget",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("weight", "task"), [("tiny=3", "rating"), ("abstract=0.1", "mood")])
