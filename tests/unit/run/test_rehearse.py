@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort import provenance
 from retort.cli import main
 from retort.cli.rehearsing import rehearsal_config
 from retort.run.rehearsal.rehearse import NOTES
@@ -88,6 +89,18 @@ def test_a_rehearsal_is_alone_in_its_folder_and_goes_on_after_it_was_stopped(
     assert main([*tiny, "tiny"]) == 0
     went_on = int(capsys.readouterr().out.splitlines()[-1].split()[0])
     assert int(stopped[1]) + went_on == len({line.split()[1] for line in notes.read_text().splitlines()})
+
+
+def test_changed_code_is_run_again(
+    tiny: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = []
+    for code in (provenance.code, provenance.code, lambda objectives: f"other {sorted(objectives)}"):
+        monkeypatch.setattr(provenance, "code", code)
+        assert main([*tiny, "--distinct"]) == 0
+        ran.append(int(capsys.readouterr().out.split()[0]))
+    assert ran[0] > ran[1] == 0
+    assert ran[2] == ran[0]
 
 
 def test_results_of_another_scale_are_left_alone(
