@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 import pytest
 import yaml
 from retort.cli import budgeting, main
+from retort.cli.base import config_of
 from retort.cli.budgeting import draw_curves
 from retort.study.reasons import IN_BUDGET
 
 from tests.tiny.edit import write
 from tests.tiny.results import made
-from tests.tiny.variant import CLAIMS, TABLE, write_study
+from tests.tiny.variant import CLAIMS, STUDENTS, TABLE, write_study
 
 MOOD, RATING = CLAIMS["a-beats-b"], "Pearson"
 # a second claim, of the abstract, on the other task
@@ -83,6 +85,17 @@ def test_the_first_look_is_at_two_seeds_of_what_fits(study: dict[str, Any], caps
     assert counted(capsys.readouterr().out)["not in the budget"] == "2"
 
 
+def test_what_is_written_is_read_as_it_was_asked_with_other_keys_in_config_yaml(study: dict[str, Any]) -> None:
+    Path("config.yaml").write_text(json.dumps({**study, "students_together": 8, "keep_weights": True}))
+    Path("mine.yaml").write_text("students_together: 4\nkeep_weights: false\ncheckpoint_seconds: 9\n")
+    assert main(["budget", "1", "--config", "mine.yaml"]) == 0
+    asked, written = (config_of(argparse.Namespace(config=name)) for name in ("mine.yaml", "budget.yaml"))
+    assert {**written.model_dump(), "budget": None} == asked.model_dump()
+    assert yaml.safe_load(Path("budget.yaml").read_text()).keys() == {
+        *study, "students_together", "keep_weights", "checkpoint_seconds", "budget",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("weight", "task"), [("tiny=3", "rating"), ("abstract=0.1", "mood")])
 def test_a_weight_decides_which_claim_fits(
     study: dict[str, Any], weight: str, task: str, capsys: pytest.CaptureFixture[str]
@@ -131,6 +144,18 @@ def test_the_second_look_spends_what_is_left_where_claims_are_open(
         made(second, **{"tiny-kd": {"mood": 3 * kd}, "tiny-attention": {"mood": 3 * attention}})
         ask(second, ENOUGH)
         assert counted(capsys.readouterr().out)["decided"] == "1"
+
+
+def test_seeds_of_rows_that_a_claim_does_not_name_change_nothing(study: dict[str, Any]) -> None:
+    third = {"student": "tiny-third", "label": "C"}
+    write(Path("study"), "papers/tiny/claims.yaml", CLAIMS)
+    write(Path("study"), "papers/tiny/students.yaml", {**STUDENTS, "third": STUDENTS["kd"]})
+    write(Path("study"), "papers/tiny/table1.yaml", {**TABLE, "rows": [*TABLE["rows"], third], "means": REPORTED})
+    runs = ask(study, ENOUGH)["budget"]["runs"] | {"tiny-third": {"tasks": ["mood"], "seeds": 10}}
+    scores = {"tiny-kd": [0.70, 0.75], "tiny-attention": [0.65, 0.66], "tiny-third": 5 * [0.60, 0.62]}
+    first = {**study, "budget": {"hours": ENOUGH, "runs": runs}}
+    made(first, **{name: {"mood": values} for name, values in scores.items()})
+    assert seeds_of(ask(first, ENOUGH))["tiny-kd"] == {"mood": 6}
 
 
 def test_claims_have_prices(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

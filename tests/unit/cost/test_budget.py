@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,16 @@ from retort.cost.budget import NONE, Demand, Price, Prices, choose_runs, joined_
 from retort.cost.jobs import Jobs
 from retort.cost.overview import hours_of
 from retort.cost.speed import Speed
+from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.run.workflow import everything
 from retort.specs.config import read_config
+from retort.study.addresses import name_of_seeds, score_file
+
+from tests.tiny.edit import AGNOSTIC, set_value
 
 CASES = range(12)
+GONE = ("record_activations/tiny-teacher.rating.1", "finetune_teacher/tiny-teacher.rating.1")  # before a seed that is
 BEST, LEAST = 0.95, 0.8  # of what the exact choice decides: on the mean, and in each case
 
 
@@ -90,3 +97,59 @@ def test_a_further_distillation_costs_all_of_its_own_jobs_and_a_budget_counts_it
     again = sum(hours_of([job], prices.speed) for job in prices.jobs.by_key.values() if job.name in own)
     assert again <= two - one <= 1.5 * again  # the price of a seed holds the start of a job, which its two seeds share
     assert prices.whole("tiny-predicting", ["mood"]) == {"tiny-predicting": (frozenset(["mood"]), 1)}
+
+
+@pytest.fixture
+def tiny(study_folder: Path, here: Path) -> Callable[..., Prices]:
+    """Return a function to the prices of the tiny study as things are, of which nothing has been run."""
+    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
+    return lambda: Prices(Plan(read_config(config)), Speed(1e11, 5e9, 1.0, "a test"))
+
+
+def write_scores(prices: Prices, student: str, task: str, seeds: list[int], named: str = "") -> None:
+    """Write scores of a student, or of a further distillation of it, with the settings of the study."""
+    study = prices.found if named in prices.found.students else prices.plan.study
+    path = Path(score_file(named or student, task, name_of_seeds(seeds)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings = resolve.score(study, named or student, task).as_json()
+    path.write_text(json.dumps([{"seed": seed, "settings": settings} for seed in seeds]))
+
+
+def test_seeds_that_are_made_are_counted_once_on_each_task(tiny: Callable[..., Prices]) -> None:
+    before, both = tiny(), frozenset(["mood", "rating"])
+    runs = {"tiny-teacher": (both, 1), "tiny-kd": (both, 3)}
+    total = before.hours(runs)
+    assert before.spent() == 0
+    write_scores(before, "tiny-teacher", "mood", [1])
+    write_scores(before, "tiny-kd", "mood", [1, 2, 3])
+    write_scores(before, "tiny-kd", "rating", [1])
+    after = tiny()
+    assert after.begun() == {"tiny-teacher": (frozenset(["mood"]), 1), "tiny-kd": (both, 3)}
+    left = after.hours(runs)
+    gone = [after.jobs.by_key[f"results/logs/{key}.log"] for key in GONE]
+    assert after.spent() + left == pytest.approx(total + hours_of(gone, after.speed))
+
+
+def test_a_distillation_that_is_made_is_spent_also_before_it_has_a_score(tiny: Callable[..., Prices]) -> None:
+    runs, found = {"tiny-predicting": (frozenset(["mood"]), 3)}, []
+    total = tiny().hours(runs)
+    for name in ("tiny-narrow", "tiny-narrow-distillation-2", "tiny-predicting"):
+        Path(f"results/students/{name}/model").mkdir(parents=True)
+        after = tiny()
+        found.append(after.spent())
+        assert after.spent() + after.hours(runs) == pytest.approx(total)
+    assert 0 < found[0] < found[1] < found[2]
+    assert found[1] == pytest.approx(2 * found[0])
+
+
+def test_a_score_counts_if_it_has_the_settings_of_the_study(tiny: Callable[..., Prices], study_folder: Path) -> None:
+    runs, further = {"tiny-predicting": (frozenset(["mood"]), 2)}, "tiny-predicting-distillation-2"
+    write_scores(tiny(), "tiny-predicting", "mood", [1, 2])
+    Path("results/scores", further).mkdir()
+    write_scores(tiny(), "tiny-predicting", "mood", [1, 2], named=further)
+    every = tiny()
+    assert every.begun() == runs
+    assert every.hours(runs) == 0
+    set_value(study_folder, AGNOSTIC, "schedule", "steps", to=60)
+    assert tiny().begun() == {}
+    assert tiny().hours(runs) > every.spent() > tiny().spent() == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +34,33 @@ def test_limits_are_those_of_the_best_partition(tmp_path: Path) -> None:
     new = {"max_gpu": 2, "max_runtime": 300, "available_gpu_models": ["h100"]}
     assert read_cluster(cluster(tmp_path, {"gpu_model": "h100"}, old=old, new=new)).limits(1)[0] == 300
     assert read_cluster(cluster(tmp_path, old=old, new=new)).limits(1)[0] == 900
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits", "fits"),
+    [
+        ({"constraint": "ib,h100"}, {"available_constraints": ["h100", "ib", "ssd"]}, True),
+        ({"constraint": "ib,h100"}, {"available_constraints": ["ib"]}, False),
+        ({"constraint": "ib"}, {}, True),
+        ({}, {"available_constraints": ["ib"]}, True),
+        ({"cpus_per_gpu": 8}, {"max_cpus_per_gpu": 8}, True),
+        ({"cpus_per_gpu": 9}, {"max_cpus_per_gpu": 8}, False),
+        ({}, {"max_cpus_per_gpu": 1}, True),
+        ({}, {"slurm_cluster": "other"}, False),
+    ],
+)
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_limits_are_of_partitions_to_which_the_plugin_sends_a_job(
+    tmp_path: Path, asked: dict[str, Any], limits: dict[str, Any], fits: bool, gpus: int
+) -> None:
+    path = cluster(
+        tmp_path, asked, long={"max_gpu": 2, "max_runtime": 900, **limits}, short={"max_gpu": 2, "max_runtime": 60}
+    )
+    read = read_cluster(path)
+    (long, _), job = partitions.read_partition_file(Path(path)), {"gpu": gpus, **read.of_every_job(workers=2)}
+    is_sent = long.score_job_fit(SimpleNamespace(resources=job, threads=1)) is not None
+    assert is_sent == (fits or (not gpus and "cpus_per_gpu" in asked))
+    assert read.limits(gpus)[0] == (900 if is_sent else 60)
 
 
 @pytest.mark.parametrize(

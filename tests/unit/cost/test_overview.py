@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from retort import checksums
+from retort.checksums import Maker
 from retort.cli import main
 from retort.cost import measured
 from retort.cost.jobs import Job, Jobs
@@ -13,6 +15,7 @@ from retort.cost.overview import Bill, bills_of, selected_exhibits, targets_of, 
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
+from retort.settings.inputs import settings_section
 from retort.specs.config import read_config
 from retort.study.addresses import answers_address, name_of_seeds, score_file
 
@@ -125,6 +128,21 @@ def test_a_profile_is_done_if_it_has_the_present_settings(plan: Plan) -> None:
         path.write_text(json.dumps(record))
         found.append(job_of(plan, str(path)).done)
     assert found == [True, False]
+
+
+def test_a_student_and_a_grid_are_done_unless_they_were_made_with_other_settings(plan: Plan) -> None:
+    student, grid = Path("results/students/tiny-narrow/model"), Path("results/trials/tiny-kd/rating/1-of-1.jsonl")
+    student.mkdir(parents=True)
+    grid.parent.mkdir(parents=True)
+    grid.write_text("")
+    maker = Maker(commit="", code="")
+    found = [(job_of(plan, str(student)).done, job_of(plan, str(grid)).done)]
+    own = plan.settings.students["tiny-narrow"], plan.settings.distillations["tiny-kd"]["rating"]
+    for narrow, kd in (own, [settings.model_copy(update={"precision": "bfloat16"}) for settings in own]):
+        (student / "README.md").write_text(settings_section(narrow))
+        checksums.take(grid, "", maker, [], {}, settings=checksums.digest_of(kd.as_json()))
+        found.append((job_of(plan, str(student)).done, job_of(plan, str(grid)).done))
+    assert found == [(True, True), (True, True), (False, False)]
 
 
 def test_what_finished_jobs_took_stands_next_to_what_was_predicted(plan: Plan) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from retort.cost import speed
-from retort.cost.speed import GUESSED, Speed, Work, guessed_speed, speed_of_device
+from retort.cost.speed import GUESSED, Speed, Work, guessed_speed, in_precision, speed_of_device
 from retort.errors import RetortError
 from retort.specs.config import ROOT, read_config
 
@@ -69,6 +69,20 @@ def test_without_a_calibration_it_is_a_guess_or_what_the_user_says() -> None:
     FILE.write_text('{"flops": "many"}')
     with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):
         speed_of_device(None, gpu=False, config=config)
+
+
+def test_on_a_gpu_encoders_take_longer_in_other_precisions() -> None:
+    in_bfloat16, in_tf32, in_float32 = (
+        speed_of_device(None, gpu=True, config=read_config({"precision": precision, **ON_GPU}))
+        for precision in ("bfloat16", "tf32", "float32")
+    )
+    assert in_bfloat16 == replace(GUESSED[True], start=speed.FORK)
+    # a fifth of the time at a peak of 312, 156 or 19.5 TFLOP/s, the rest to move numbers of two or four bytes
+    for found, slower in ((in_tf32, 0.2 * 312 / 156 + 0.8 * 2), (in_float32, 0.2 * 312 / 19.5 + 0.8 * 2)):
+        assert found.flops == pytest.approx(in_bfloat16.flops / slower)
+        assert found.bandwidth == in_bfloat16.bandwidth  # losses are in float32 anyway
+    assert in_float32.origin.endswith("; in float32, encoders take 4.8 times as long")
+    assert in_precision(speed.H100, "tf32").flops == speed.H100.flops / 2
 
 
 def test_hours_are_those_of_all_work() -> None:

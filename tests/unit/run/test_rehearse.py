@@ -10,15 +10,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from retort import provenance
 from retort.cli import main
 from retort.cli.rehearsing import rehearsal_config
 from retort.run.rehearsal.rehearse import NOTES
 
+from tests.tiny.edit import change, write
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.slow  # whole rehearsals
+HUB = {"repository": "a/b", "repo_type": "model", "files": ["config.json"]}
 CALL = """
 import signal, sys
 from retort.cli import main
@@ -87,6 +91,18 @@ def test_a_rehearsal_is_alone_in_its_folder_and_goes_on_after_it_was_stopped(
     assert int(stopped[1]) + went_on == len({line.split()[1] for line in notes.read_text().splitlines()})
 
 
+def test_changed_code_is_run_again(
+    tiny: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = []
+    for code in (provenance.code, provenance.code, lambda objectives: f"other {sorted(objectives)}"):
+        monkeypatch.setattr(provenance, "code", code)
+        assert main([*tiny, "--distinct"]) == 0
+        ran.append(int(capsys.readouterr().out.split()[0]))
+    assert ran[0] > ran[1] == 0
+    assert ran[2] == ran[0]
+
+
 def test_results_of_another_scale_are_left_alone(
     tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +118,19 @@ def test_a_configuration_for_gpus_of_a_cluster_can_be_rehearsed(tmp_path: Path) 
     config = rehearsal_config(argparse.Namespace(config=str(path), papers=["wang2023"]))
     assert config.papers is None
     assert (config.scale, config.precision, config.cluster, config.students_together) == ("rehearsal", "auto", None, 2)
+
+
+@pytest.mark.parametrize("source", [{"path": "encoder"}, {"hub": HUB, "licence": "any", "local": "encoder"}])
+def test_sizes_are_read_in_a_folder_of_the_user(
+    tiny: list[str], source: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = tmp_path / "own/study"
+    write(study, "sources/encoder.yaml", {"title": "Weights of mine", **source})
+    write(study, "models/encoder.yaml", {"title": "My teacher", "source": "encoder"})
+    change(tmp_path, "own/config.yaml", '"papers"', '"models_dir": ".", "papers"')
+    monkeypatch.chdir(tmp_path / "own")
+    assert main([*tiny, "--distinct"]) == 0
+    assert Path.cwd() == tmp_path / "own"
 
 
 def test_a_study_of_ones_own_is_rehearsed_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

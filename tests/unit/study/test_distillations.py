@@ -14,11 +14,12 @@ from retort.results.frames import lines_of
 from retort.specs.config import read_config
 from retort.study.distillations import distillations_of, trained_anew
 from retort.study.load import open_study
+from retort.study.study import Study
 
-from tests.tiny.edit import AGNOSTIC, STUDENTS, problems, set_value
+from tests.tiny.edit import AGNOSTIC, STUDENTS, problems, set_value, write
 from tests.tiny.results import SCORES, collected, paths, write_results
 
-FURTHER = "tiny-predicting-distillation-7"
+FURTHER, NARROW = "tiny-predicting-distillation-7", "tiny-narrow"
 
 
 @pytest.fixture
@@ -26,6 +27,11 @@ def several(study_folder: Path, here: Path) -> dict[str, Any]:
     """Return the configuration of the tiny study, whose students on a corpus are distilled under seeds 1 and 7."""
     set_value(study_folder, AGNOSTIC, "distillation_seeds", to=[1, 7])
     return {"papers": ["tiny"], "study": str(study_folder)}
+
+
+def starts_of(study: Study, student: str) -> list[str | None]:
+    """Return the student from which each distillation of a student starts."""
+    return [study.students[name].initialisation.student for name in trained_anew(study, student)]
 
 
 def test_a_further_distillation_has_settings_that_differ_in_its_seed_alone(several: dict[str, Any]) -> None:
@@ -54,6 +60,19 @@ def test_a_budget_says_how_many_distillations_run(several: dict[str, Any]) -> No
     chosen = {"seeds": 2, "tasks": ["mood"], "distillations": 3}
     study = open_study(read_config({**several, "budget": {"hours": 1.0, "runs": {"tiny-predicting": chosen}}}))
     assert list(distillations_of(study, "tiny-predicting")) == [1, 7, 8]
+    assert starts_of(study, "tiny-predicting") == [NARROW, f"{NARROW}-distillation-7", f"{NARROW}-distillation-8"]
+    assert list(distillations_of(study, NARROW)) == [1, 7]  # its own tables show no other
+
+
+def test_no_two_distillations_start_from_one_whatever_the_seeds_of_their_parent(
+    several: dict[str, Any], study_folder: Path
+) -> None:
+    protocol = yaml.safe_load((study_folder / AGNOSTIC).read_text())
+    write(study_folder, "protocols/of-the-parent.yaml", {**protocol, "distillation_seeds": [7]})
+    set_value(study_folder, STUDENTS, "narrow", "protocol", to="of-the-parent")
+    study = open_study(read_config(several))
+    assert list(distillations_of(study, NARROW)) == [7]
+    assert starts_of(study, "tiny-predicting") == [NARROW, f"{NARROW}-distillation-1"]
 
 
 def test_the_name_of_a_further_distillation_is_not_given_to_another_student(

@@ -13,6 +13,7 @@ from retort.plan.plan import Plan
 from retort.report.outcome import Files, Shown
 from retort.results.frames import concatenated, for_claims, frame_of, lines_of, withhold_verdicts, write
 from retort.run.rehearsal.rehearse import distinct_trainings, family
+from retort.settings.trainings import TaskDistillationSettings
 from retort.specs.config import RunSources, read_config
 from retort.study import questions
 from retort.study.reasons import Status
@@ -21,6 +22,7 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.claims import judge_all
 
 from tests.paper_results import all_lines
+from tests.tiny.edit import PROTOCOL, set_value
 
 
 def plan_at(scale: str) -> Plan:
@@ -89,6 +91,19 @@ def test_sources_are_made_models_are_narrow_and_timed_for_a_few_passes(reported:
     jobs = Jobs(miniature, Estimates(miniature))
     made = [jobs.at(f"results/sources/{name}") for name in miniature.study.sources]
     assert {job and job.rule.name for job in made} == {"make_source"}
+
+
+def test_learning_rates_stay_below_1_and_apart(study_folder: Path, here: Path) -> None:
+    set_value(study_folder, PROTOCOL, "schedule", "learning_rate", to=0.5)
+    set_value(study_folder, PROTOCOL, "tasks", "mood", to={"learning_rate": 0.01})
+    set_value(study_folder, PROTOCOL, "grids", to={"rating": {"learning_rate": [0.02, 0.01, 0.001], "seed": 1}})
+    plan = Plan(read_config({"papers": ["tiny"], "study": str(study_folder), "scale": "rehearsal"}))
+    searched = plan.settings.distillations["tiny-kd"]["rating"].grid
+    assert searched
+    assert len({rate for point in searched.points for field, rate in point if field == "learning_rate"}) == 2
+    for task in ("mood", "rating"):
+        settings = plan.settings.distillations["tiny-kd"][task]
+        assert TaskDistillationSettings.model_validate(settings.as_json()) == settings
 
 
 def start_of(study: Study, name: str) -> tuple[str, ...]:

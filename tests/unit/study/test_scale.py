@@ -22,7 +22,7 @@ from retort.study.scaled_study import Shrink
 from retort.study.study import Study
 from retort.tables.recordings import recording_of
 
-from tests.tiny.edit import write
+from tests.tiny.edit import PROTOCOL, set_value, write
 from tests.tiny.reported import as_reported
 from tests.tiny.results import collected
 from tests.tiny.variant import MODEL, ONE_TABLE, PAPER_OF_OTHERS, ROWS, STUDENT, write_one_table
@@ -102,6 +102,14 @@ def test_a_scale_decides_on_students_schedules_seeds_tasks_and_teachers(tmp_path
         assert {stage.schedule.steps for stage in settings.stages} == {steps}
         assert {cell.seed for cell in expand(scaled) if cell.student == "tiny-kd"} == {*range(1, seeds + 1)}
         assert settings.architecture.hidden == settings.teacher.model.architecture.hidden == width
+
+
+@pytest.mark.parametrize(("scale", "decay"), [("paper", 20), ("reduced", None)])
+def test_the_steps_of_a_decay_are_those_of_the_scale(tmp_path: Path, scale: str, decay: int | None) -> None:
+    config = study_config(tmp_path, scale)
+    set_value(tmp_path, PROTOCOL, "schedule", "decay_steps", to=20)
+    settings = score(open_study(read_config(config)), "tiny-kd", "mood")
+    assert {stage.schedule.decay_steps for stage in settings.stages} == {decay}
 
 
 def test_a_schedule_of_fine_tuning_does_not_reach_stages(reduced: Study) -> None:

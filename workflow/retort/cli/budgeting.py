@@ -6,11 +6,12 @@ import argparse
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import yaml
 
 from retort.atomic import write_text
-from retort.cli.base import argument, positive_number, verb, wrapped_line
+from retort.cli.base import CONFIG, argument, positive_number, verb, wrapped_line
 from retort.cli.measuring import OF_COST, config_of_call
 from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
 from retort.cost.budget import Demand, Prices, Runs, choose_runs, includes_runs, joined_runs, steps_of
@@ -18,7 +19,7 @@ from retort.cost.overview import align_columns, rounded_hours
 from retort.errors import RetortError
 from retort.judgement.certainty import FIRST_RUNS
 from retort.registry import unknown_name
-from retort.specs.config import SET_BY_RUN, Config
+from retort.specs.config import SET_BY_RUN, Config, content_of
 from retort.study.distillations import has_distillation
 from retort.study.questions import seeds_of
 from retort.study.study import Study
@@ -82,7 +83,7 @@ def budget(arguments: argparse.Namespace) -> int:
     if arguments.curves:
         _draw(prices.plan.study, _curves(prices, claims, demands))
         return 0
-    spent = prices.hours(begun, left=False)
+    spent = prices.spent()
     # a student has the same seeds on all of its tasks, also on those that are begun
     runs = choose_runs(demands, lambda more: prices.hours(joined_runs(more, begun)), arguments.hours - spent)
     chosen = {demand.name for demand in demands if includes_runs(runs, demand.runs)}
@@ -166,8 +167,20 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
         if tasks - runs.get(name, (frozenset(), 0))[0]:
             left[name] = float(f"{prices.hours(joined_runs(runs, prices.whole(name, tasks))) - spent:.2g}")
     chosen = {name: _chosen(prices.plan.study, name, *of) for name, of in sorted(runs.items())}
-    kept = config.model_dump(mode="json", exclude_defaults=True, exclude={*SET_BY_RUN, "budget"})
-    return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
+    return {**_kept(config), "budget": {"hours": hours, "runs": chosen, "left_out": left}}
+
+
+def _kept(config: Config) -> dict[str, object]:
+    """Return the keys of a configuration without which its file would be read as another one.
+
+    A key that the file lacks has its value in the `config.yaml` of the current folder, else the default.
+    """
+    below = content_of(Path(CONFIG)) if Path(CONFIG).exists() else {}
+    every, changed = (
+        config.model_dump(mode="json", exclude_defaults=changed, exclude={*SET_BY_RUN, "budget"})
+        for changed in (False, True)
+    )
+    return {key: value for key, value in every.items() if key in changed or below.get(key, value) != value}
 
 
 def _chosen(study: Study, name: str, tasks: Iterable[str], count: int) -> dict[str, object]:

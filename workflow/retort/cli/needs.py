@@ -113,7 +113,7 @@ def _needs(
         shares = shares_of(claim, side, assumed, as_if, LOOKS[1], resamples=FIRST)
         return shares.shows_true if verdict.supported else shares.shows_false
 
-    there = max((1 if prior(key).student else cell["n"] for key, cell in own.numbers.items()), default=0)
+    there = max((1 if prior(key).student else own.numbers[key]["n"] for key in here), default=0)
     further = [seeds for seeds in SEEDS if seeds > there or there <= 1]
     if not further or not decided(further[-1]):
         return FAR, {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 import time
@@ -21,6 +20,7 @@ from retort.results.planned_study import kept_open
 from retort.run.failures import print_what_there_is
 from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.run.workflow import mark_scale
+from retort.specs.base import working_in
 from retort.specs.config import Config, read_config
 from retort.study.questions import licences_of
 from retort.study.yaml_files import is_ours
@@ -32,7 +32,7 @@ def rehearsal_config(arguments: argparse.Namespace) -> Config:
     """Return the configuration at scale `rehearsal`, with all published papers: models are as wide as students need.
 
     If it is asked for a study of ours, only what it is asked for is read. Settings for a cluster, for a GPU, and for
-    released data and models are reset.
+    released data are reset. Of released models, a folder in `models_dir` may be the only one to tell the sizes.
 
     Raises:
         RetortError: there is no such paper.
@@ -44,7 +44,7 @@ def rehearsal_config(arguments: argparse.Namespace) -> Config:
     own = any(is_ours(folders[paper] / "paper.yaml") for paper in arguments.papers)
     content = config.model_dump(exclude={"run_sources"})
     precision = "auto" if content["precision"] == "tf32" else content["precision"]
-    unset = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster", "hours_of_seeds"))
+    unset = dict.fromkeys(("papers", "data_dir", "cluster", "hours_of_seeds"))
     papers = {"papers": arguments.papers} if own else {}
     return read_config({**content, **unset, **papers, "scale": "rehearsal", "precision": precision}, config.file)
 
@@ -85,7 +85,7 @@ def rehearse(arguments: argparse.Namespace) -> int:
         return 0
     content = _content(plan)
     folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.chdir(folder), hold_claim(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
+    with working_in(folder), hold_claim(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
         return _rehearse(content, targets, arguments)
 
 

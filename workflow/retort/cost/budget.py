@@ -8,22 +8,29 @@ then count more. This is no optimum; a test compares it with one.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from retort.cost.jobs import Jobs
 from retort.cost.overview import hours_of, with_models
 from retort.cost.speed import Speed
+from retort.plan import resolve
 from retort.plan.plan import Plan
-from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
-from retort.study.distillations import distillations_of, further_name, has_distillation
+from retort.plan.sharing import student_is_made
+from retort.settings.inputs import first_difference
+from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder
+from retort.study.distillations import distillations_of, enter_further, further_name, has_distillation, trained_anew
 from retort.study.questions import seeds_of, start_lineage
+from retort.study.study import Study
 
 # student or teacher -> its tasks, and the seeds on each of them; or the distillations, each with all of its seeds
 Runs = Mapping[str, tuple[frozenset[str], int]]
-OF_A_DISTILLATION = ("distill_students", "save_student", "run_grid")  # rules
+OF_A_DISTILLATION = ("distill_students", "save_student", "run_grid", "run_grid_on_task")  # rules
 Price = Callable[[Runs], float]  # the hours that some runs still take
 NONE: Runs = {}
 FREE = 1e-9  # hours
@@ -131,33 +138,37 @@ class Prices:
 
     def __init__(self, plan: Plan, speed: Speed) -> None:
         self.plan, self.jobs, self.speed = plan, Jobs(plan), speed
-        self._parts_of = functools.cache(self._uncached_parts_of)
-        self._parts_of_tasks = functools.cache(self._uncached_parts_of_tasks)
+        self.found = _with_what_is_found(plan.study)
+        self._before = functools.cache(self._uncached_before)
+        self._before_tasks = functools.cache(self._uncached_before_tasks)
+        self._of_seeds = functools.cache(self._uncached_of_seeds)
+        self._once_more = functools.cache(self._uncached_once_more)
 
-    def hours(self, runs: Runs, left: bool = True) -> float:
-        """Return the hours of some runs.
-
-        Args:
-            runs: the runs.
-            left: leave out what is done.
-        """
+    def hours(self, runs: Runs) -> float:
+        """Return the hours that some runs still take."""
         shared, of_seeds = dict[str, float](), 0.0
         for student, (tasks, count) in runs.items():
-            before, of_tasks = self._parts_of_tasks(student, tasks, left)
-            shared |= before
-            made = min(made for _, made in of_tasks)
-            further = range(max(1, made), count) if has_distillation(self.plan.study, student) else ()
-            own = self._of_one(student, tasks) if further else {}
-            shared |= {f"{key}, once more {number}": hours for number in further for key, hours in own.items()}
-            of_seeds += sum(each * max(0, count - made) for each, made in of_tasks)
+            seeds = {task: self._of_seeds(student, task) for task in tasks}
+            of_seeds += sum(each * max(0, count - made) for each, made in seeds.values())
+            shared |= self._before_tasks(student, frozenset(task for task in tasks if seeds[task][1] < count))
+            for key, (taken, made) in self._once_more(student, tasks).items():
+                shared |= {f"{key}, once more {number}": taken for number in range(made, count)}
         return of_seeds + sum(shared.values())
 
-    def _of_one(self, student: str, tasks: frozenset[str]) -> dict[str, float]:
-        """Return the hours of the jobs that each distillation of a student has for itself, before its fine-tunings."""
-        before, _ = self._parts_of_tasks(student, tasks, False)
-        names, jobs = {*start_lineage(self.plan.study, student)}, self.jobs.by_key
-        own = [key for key in before if jobs[key].rule.name in OF_A_DISTILLATION]
-        return {key: before[key] for key in own if not names.isdisjoint(vars(jobs[key].wildcards).values())}
+    def spent(self) -> float:
+        """Return the hours of what is made: of each finished job once, and of the seeds that have a score.
+
+        What a score was made from is finished, also if it is deleted.
+        """
+        shared, of_seeds = dict[str, float](), 0.0
+        for student, task in self.plan.pairs:
+            each, made = self._of_seeds(student, task)
+            of_seeds += each * made
+            left = {} if made else self._before(student, task, True)
+            shared |= {key: taken for key, taken in self._before(student, task, False).items() if key not in left}
+            for key, (taken, many) in self._once_more(student, frozenset([task])).items():
+                shared |= {f"{key}, once more {number}": taken for number in range(1, many)}
+        return of_seeds + sum(shared.values())
 
     def whole(self, student: str, tasks: Iterable[str]) -> Runs:
         """Return the runs of a student or teacher on some tasks under all of its seeds, or with all distillations."""
@@ -174,30 +185,22 @@ class Prices:
 
     def begun(self) -> Runs:
         """Return the runs of which there is a score."""
-        every = [{name: (frozenset([task]), self._made(name, task))} for name, task in self.plan.pairs]
-        return functools.reduce(joined_runs, [each for each in every if next(iter(each.values()))[1]], {})
+        every = ({name: (frozenset([task]), self._of_seeds(name, task)[1])} for name, task in self.plan.pairs)
+        return functools.reduce(joined_runs, (each for each in every if next(iter(each.values()))[1]), NONE)
 
-    def _made(self, student: str, task: str) -> int:
-        """Count the seeds of a student on a task that have a score; or its distillations of which some have one."""
-        if has_distillation(self.plan.study, student):
-            further = score_folder(student, task).parents[1].glob(further_name(student, "*"))
-            return sum(score_folder(name, task).is_dir() for name in (student, *(path.name for path in further)))
-        folder = score_folder(student, task)
-        found = (SCORE_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
-        return len({seed for name in found if name for seed in seeds_in(name[1])})
+    def _uncached_before_tasks(self, student: str, tasks: frozenset[str]) -> dict[str, float]:
+        """Return the hours of the unfinished jobs before the seeds of a student on some tasks, by key."""
+        return {key: taken for task in sorted(tasks) for key, taken in self._before(student, task, True).items()}
 
-    def _uncached_parts_of_tasks(
-        self, student: str, tasks: frozenset[str], left: bool
-    ) -> tuple[dict[str, float], list[tuple[float, int]]]:
-        """Return what `_parts_of` gives for some tasks: all jobs before the seeds, and the seeds on each task."""
-        parts = [self._parts_of(student, task, left) for task in sorted(tasks)]
-        before = {key: hours for jobs, _, _ in parts for key, hours in jobs.items()}
-        return before, [(each, made) for _, each, made in parts]
+    def _uncached_before(self, student: str, task: str, left: bool) -> dict[str, float]:
+        """Return the hours of the jobs before the seeds of a student on a task, by key; of a teacher, of all.
 
-    def _uncached_parts_of(self, student: str, task: str, left: bool) -> tuple[dict[str, float], float, int]:
-        """Return the hours of the jobs before the seeds, by key, those of a seed, and how many seeds are made."""
-        plan = self.plan
-        seed = seeds_of(plan.study, student)[0]
+        Args:
+            student: the student or teacher.
+            task: the task.
+            left: leave out what is done.
+        """
+        plan, seed = self.plan, seeds_of(self.plan.study, student)[0]
         score = score_file_of_seed(plan.study, student, task, seed)
         job = self.jobs.at(score)
         assert job is not None  # a rule makes each score
@@ -206,7 +209,68 @@ class Prices:
         paths = [*(job.inputs if of_seeds else [score])]
         paths += [f"results/answers/{student}/seed-{seed}/{task}.json"] if sent else []
         behind = with_models(self.jobs.behind(paths, stop_at_done=left))
-        before = {one.key: hours_of([one], self.speed) for one in behind if one is not job or not of_seeds}
-        each = self.speed.hours(self.jobs.estimates.of_seed(student, task).work) if of_seeds else 0.0
-        each *= len(seeds_of(plan.study, student)) if has_distillation(plan.study, student) else 1
-        return before, each, self._made(student, task) if left else 0
+        return {one.key: hours_of([one], self.speed) for one in behind if one is not job or not of_seeds}
+
+    def _uncached_of_seeds(self, student: str, task: str) -> tuple[float, int]:
+        """Return the hours of a seed of a student on a task, and how many are made.
+
+        Of a student with distillations, it is all seeds of one, and those of which some are made.
+        """
+        study = self.plan.study
+        made = [_seeds_made(self.found, name, task) for name in trained_anew(self.found, student)]
+        each = self.speed.hours(self.jobs.estimates.of_seed(student, task).work) if student in study.students else 0.0
+        if has_distillation(study, student):
+            return each * len(seeds_of(study, student)), sum(map(bool, made))
+        return each, len(made[0])
+
+    def _uncached_once_more(self, student: str, tasks: frozenset[str]) -> dict[str, tuple[float, int]]:
+        """Return the jobs that each distillation of a student has for itself, before its fine-tunings, by key.
+
+        Each has its hours, and the number of distillations for which it is done, the first one in any case. What a
+        score was made from is done, also if it is deleted.
+        """
+        if not has_distillation(self.plan.study, student):
+            return {}
+        jobs, names = self.jobs.by_key, {*start_lineage(self.plan.study, student)}
+        found = dict[str, tuple[float, int]]()
+        for task in sorted(tasks):
+            scored = self._of_seeds(student, task)[1]
+            for key, taken in self._before(student, task, False).items():
+                of = set(vars(jobs[key].wildcards).values())
+                if jobs[key].rule.name in OF_A_DISTILLATION and (own := names & of):
+                    before = 1 if task in of else self._distilled(*own)
+                    found[key] = taken, max(scored, before, found.get(key, (0.0, 0))[1])
+        return found
+
+    def _distilled(self, student: str) -> int:
+        """Count the first distillation of a student on a corpus, and the further ones whose models are there."""
+        _, *further = trained_anew(self.found, student)
+        models = [name for name in further if Path("results/students", name, "model").is_dir()]
+        settings = {name: resolve.corpus_distillation(self.found, name) for name in models}
+        return 1 + sum(student_is_made(name, own, ()) for name, own in settings.items())
+
+
+def _with_what_is_found(study: Study) -> Study:
+    """Return a copy of a study with the further distillations of which there is a folder, and no others."""
+    found = study.copied()
+    found.distillations = {}
+    for student in filter(functools.partial(has_distillation, study), study.running):
+        begin = further_name(student, "")
+        folders = [path for room in ("students", "scores") for path in Path("results", room).glob(f"{begin}*")]
+        seeds = {path.name.removeprefix(begin) for path in folders if path.name not in study.keys}
+        found.distillations[student] = {int(seed): begin + seed for seed in sorted(seeds) if seed.isdecimal()}
+    every = [(student, seed) for student, seeds in found.distillations.items() for seed in seeds]
+    list(enter_further(found, every))  # a name that is taken is told where the budget is read
+    return found
+
+
+def _seeds_made(study: Study, student: str, task: str) -> set[int]:
+    """Return the seeds of a student on a task that have a score with the settings of the study."""
+    folder = score_folder(student, task)
+    files = [path for path in folder.iterdir() if SCORE_FILE.fullmatch(path.name)] if folder.is_dir() else []
+    settings, seeds = resolve.score(study, student, task).as_json() if files else {}, set[int]()
+    for path in files:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # one that is damaged is made anew
+            records = json.loads(path.read_text(encoding="utf-8"))
+            seeds |= {one["seed"] for one in records if first_difference(one["settings"], settings) is None}
+    return seeds

@@ -166,26 +166,30 @@ class Cluster(Spec):
     def limits(self, gpus: int, mem_mb: float = 0) -> tuple[float, float]:
         """Return the (minutes, megabytes) that a job may take at most on its best partition; inf without a limit.
 
-        The best partition has the GPUs and the memory of the job, and the longest time limit. If none has enough
-        memory, it is the one with the most.
+        The best partition takes the job, has its memory, and has the longest time limit. If none has enough memory, it
+        is the one with the most.
 
         Args:
-            gpus: the GPUs that the job asks for; if no partition has as many, all partitions are considered.
+            gpus: the GPUs that the job asks for; if no partition takes it, all partitions are considered.
             mem_mb: the megabytes that it needs.
         """
         every = list(self.partitions.values()) or [Partition()]
-        with_gpus = [partition for partition in every if self._has_gpus(partition, gpus)] or every
-        with_memory = [partition for partition in with_gpus if partition.max_mem_mb >= mem_mb]
+        taking = [partition for partition in every if self._is_sent_to(partition, gpus)] or every
+        with_memory = [partition for partition in taking if partition.max_mem_mb >= mem_mb]
         if with_memory:
             best = max(with_memory, key=lambda partition: partition.max_runtime)
         else:
-            best = max(with_gpus, key=lambda partition: (partition.max_mem_mb, partition.max_runtime))
+            best = max(taking, key=lambda partition: (partition.max_mem_mb, partition.max_runtime))
         return best.max_runtime, best.max_mem_mb
 
-    def _has_gpus(self, partition: Partition, gpus: int) -> bool:
-        models = partition.available_gpu_models
+    def _is_sent_to(self, partition: Partition, gpus: int) -> bool:
+        """Return whether the plugin sends a job to a partition that has its memory and time; jobs name no cluster."""
+        features, there = set(filter(None, (self.constraint or "").split(","))), partition.available_constraints
+        if partition.slurm_cluster or (there and not features <= set(there)):
+            return False
+        models, cores = partition.available_gpu_models, partition.max_cpus_per_gpu or sys.maxsize
         of_type = not models or self.gpu_model in (None, *models)
-        return not gpus or (gpus <= partition.max_gpu and of_type)
+        return not gpus or (gpus <= partition.max_gpu and of_type and (self.cpus_per_gpu or 0) <= cores)
 
 
 def read_cluster(path: str | None) -> Cluster:

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from retort import checksums
+from retort.checksums import digest_of
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.resources import fits_one_job, hours_of_a_seed
 from retort.plan.job_table import rules_of
@@ -18,12 +20,14 @@ from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.shared_activations import shared_activations
 from retort.plan.sharing import companions_of, divided_seeds
-from retort.settings.inputs import first_difference
+from retort.settings.inputs import first_difference, settings_in
 
 Record = dict[str, Any]
 # rules that print, and rules whose results hold settings
 PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index", "make_audit"}
 STAMPED = {"finetune_teacher", "distill_on_task", "finetune_student", "profile_student"}
+CARDED = {"save_student", "fit_teacher_head"}  # rules whose results have a card with the settings
+GRIDS = {"run_grid_of_teacher", "run_grid_on_task", "run_grid"}  # the checksums have a digest of the settings
 
 
 def share_jobs(plan: Plan, estimates: Estimates, claimed: Container[str] = ()) -> None:
@@ -96,13 +100,24 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Whether the result exists and was made with the settings of the study."""
+        """Whether the result exists and was made with the settings of the study; one that tells none counts as made."""
         if (settings := self.settings) is None:
-            return Path(self.result).exists()
+            return Path(self.result).exists() and not self._is_outdated
         try:
             return all(first_difference(record["settings"], settings) is None for record in self.records)
         except (OSError, ValueError, KeyError, TypeError):
             return False
+
+    @property
+    def _is_outdated(self) -> bool:
+        """Whether the result of a distillation or a grid tells that it was made with other settings."""
+        name, result = self.rule.name, Path(self.result)
+        if name in CARDED:
+            return settings_in(result / "README.md") not in (None, self.rule.params["settings"](self.wildcards))
+        recorded = checksums.whole(result) if name in GRIDS else None
+        if recorded is None or not recorded.settings:
+            return False
+        return recorded.settings != digest_of(self.rule.params["settings"](self.wildcards))
 
 
 class Jobs:

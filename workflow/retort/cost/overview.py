@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from retort.cost.jobs import Job, Jobs
 from retort.cost.measured import rows as measured_rows
-from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guessed_speed, speed_of_device
+from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guessed_speed, in_precision, speed_of_device
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
@@ -124,7 +124,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         yield from (*align_columns(measured), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
     yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
-    yield from _on_gpus(models, speed) if gpu else _on_cpu(models, speed)
+    yield from _on_gpus(models, speed, config.resolved_precision()) if gpu else _on_cpu(models, speed)
     yield COUNTED.format(start=speed.start, within=speed.within)
     if assumed := jobs.estimates.volume.assumed:
         yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
@@ -151,11 +151,12 @@ def _on_cpu(jobs: list[Job], speed: Speed) -> Iterator[str]:
         yield "In bfloat16 about {} hours, in float32 about {}.".format(*both)
 
 
-def _on_gpus(jobs: list[Job], speed: Speed) -> Iterator[str]:
+def _on_gpus(jobs: list[Job], speed: Speed, precision: str) -> Iterator[str]:
     """Yield the hours with and without kernels for relations, here and on an H100, and the share of relations."""
     plain, fused = speed.at(1.0), speed.at(speed.relations if speed.relations != 1 else BY_KERNELS)
     yield _between(jobs, fused, plain)
-    on = [(speed, "here"), *([(H100, "on an H100")] if speed.within == GUESS_WITHIN else [])]
+    h100 = in_precision(H100, precision), "on an H100"
+    on = [(speed, "here"), *([h100] if speed.within == GUESS_WITHIN else [])]
     hours = [
         "{} and {} {}".format(*(rounded_hours(hours_of(jobs, each.at(by))) for by in (fused.relations, 1.0)), where)
         for each, where in on

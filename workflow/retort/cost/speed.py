@@ -85,6 +85,9 @@ GUESSED = {
     False: Speed(1e11, 5e9, 7.0, f"a guess for one core of a server CPU; {HINT}"),
 }
 FLOAT32 = 2.0  # times as long as in bfloat16 take the trainings of the pocket study on a CPU
+# The same of encoders on a GPU, a guess: at a fifth of the peak in bfloat16, a fifth of the time goes to products, for
+# which the A100 has peaks of 312, 156 and 19.5 TFLOP/s, and the rest to moving numbers, which are then twice as wide.
+ON_GPU = {"bfloat16": 1.0, "tf32": 0.2 * 312 / 156 + 0.8 * 2, "float32": 0.2 * 312 / 19.5 + 0.8 * 2}
 # the same for the H100 class; only `retort cost` tells its hours, no job is planned with it
 H100 = Speed(200e12, 2.2e12, 15.0, "a guess for a GPU of the H100 class at a fifth of its peak in bfloat16")
 
@@ -106,8 +109,19 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
 
 
 def guessed_speed(gpu: bool, precision: str) -> Speed:
-    """Return the guess for a device; on a CPU, that for bfloat16 instructions where these are used."""
-    return GUESSED[gpu] if gpu or precision == "bfloat16" else GUESSED[gpu].at(1.0, faster=1 / FLOAT32)
+    """Return the guess for a device in a precision; on a CPU, bfloat16 stands for instructions where these are used."""
+    if gpu:
+        return in_precision(GUESSED[gpu], precision)
+    return GUESSED[gpu] if precision == "bfloat16" else GUESSED[gpu].at(1.0, faster=1 / FLOAT32)
+
+
+def in_precision(speed: Speed, precision: str) -> Speed:
+    """Return the guess for a GPU in another precision than bfloat16; losses and the optimiser are in float32 anyway."""
+    if precision == "bfloat16":
+        return speed
+    slower = ON_GPU[precision]
+    told = f"{speed.origin}; in {precision}, encoders take {slower:.2g} times as long"
+    return replace(speed, flops=speed.flops / slower, origin=told)
 
 
 def _measured(gpu: bool, config: Config) -> Speed | None:

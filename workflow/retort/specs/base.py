@@ -10,7 +10,8 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -74,9 +75,29 @@ def check_relative(path: str) -> str:
     return path
 
 
-def path_of_user(path: str) -> Path:
-    """Return the path that a user wrote, with '~' as the home; '~name' stays where there is no user of this name."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 - that of Path raises where there is none
+_counted_from = ContextVar("counted_from", default=Path())  # the folder from which paths of the user count
+
+
+def path_of_user(path: str, start: Path | None = None) -> Path:
+    """Return the path that a user wrote, with '~' as the home; '~name' stays where there is no user of this name.
+
+    Args:
+        path: the path.
+        start: the folder from which it counts; None: the working directory, or that outside of `working_in`.
+    """
+    # that of Path raises where there is no such user
+    return (start or _counted_from.get()) / os.path.expanduser(path)  # noqa: PTH111
+
+
+@contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """Work in another folder for a block, in which the paths that a user wrote lead where they led before."""
+    token = _counted_from.set(Path.cwd())
+    try:
+        with chdir(folder):
+            yield
+    finally:
+        _counted_from.reset(token)
 
 
 _Stripped = Annotated[str, StringConstraints(strip_whitespace=True)]

@@ -215,7 +215,7 @@ class Config(Spec):
     @property
     def study_folders(self) -> list[Path]:
         """The study's folders; a relative path starts at the root of the repository."""
-        return [ROOT / path_of_user(folder) for folder in self.study]
+        return [path_of_user(folder, ROOT) for folder in self.study]
 
     def files(self, pattern: str) -> list[Path]:
         """Return what matches a pattern in the study's folders, folder by folder."""

@@ -8,7 +8,7 @@ nothing else. One cell of a table shows them all (`results/collect.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from retort.specs.loading import Found
 from retort.study.questions import first_seeds, protocol_of, start_lineage
@@ -52,17 +52,42 @@ def add_distillations(study: Study) -> Iterator[Found]:
     """Add the students of further distillations that run to the study, in place; yield a line for each taken name."""
     for name in [name for name in study.running if has_distillation(study, name)]:
         for seed in _seeds(study, name)[1:]:
-            if (further := further_name(name, seed)) in study.students:
-                where = study.files["students", further]
-                yield where, f"'{further}' is taken: '{name}' is distilled under seed {seed}, too; rename the student"
-            study.distillations.setdefault(name, {})[seed] = further
-    for name, each in study.distillations.items():
+            study.distillations.setdefault(name, {})[seed] = further_name(name, seed)
+    yield from enter_further(study, [(name, seed) for name, each in study.distillations.items() for seed in each])
+
+
+def enter_further(study: Study, distillations: Iterable[tuple[str, int]]) -> Iterator[Found]:
+    """Enter students of further distillations, and those that they start from; yield a line for each taken name.
+
+    One whose student starts from a distilled student starts from a further distillation of that, which no table shows
+    unless that student itself has as many.
+
+    Args:
+        study: the study, which is changed in place.
+        distillations: the student and the seed of each.
+    """
+    ahead = [*distillations]
+    for name, seed in ahead:  # it grows by the students that these start from
+        if (further := further_name(name, seed)) in study.further:
+            continue
+        if further in study.students:
+            where = study.files["students", further]
+            yield where, f"'{further}' is taken: '{name}' is distilled under seed {seed}, too; rename the student"
         student = study.students[name]
-        for seed, further in each.items():
-            parent = study.distillations.get(student.initialisation.student or "", {}).get(seed)
-            start = student.initialisation.model_copy(update={"student": parent} if parent else {})
-            changed = {"title": f"{student.title}; distillation seed {seed}", "initialisation": start, "deviations": []}
-            study.students[further] = student.model_copy(update=changed)
-            study.files["students", further] = study.files["students", name]
-            study.further[further] = name, seed
-            study.untuned |= {further} if name in study.untuned else set()
+        start, parent = student.initialisation, student.initialisation.student
+        if parent and has_distillation(study, parent):
+            ahead.append((parent, at := _seed_of_parent(study, name, parent, seed)))
+            start = start.model_copy(update={"student": further_name(parent, at)})
+        changed = {"title": f"{student.title}; distillation seed {seed}", "initialisation": start, "deviations": []}
+        study.students[further] = student.model_copy(update=changed)
+        study.files["students", further] = study.files["students", name]
+        study.further[further] = name, seed
+        study.untuned |= {further} if name in study.untuned else set()
+
+
+def _seed_of_parent(study: Study, name: str, parent: str, seed: int) -> int:
+    """Return the seed of the parent's distillation from which a further distillation of a student starts.
+
+    It is the same one, unless the parent's own distillation has it: from that one the student's own starts.
+    """
+    return distillation_seed(study, name) if seed == distillation_seed(study, parent) else seed

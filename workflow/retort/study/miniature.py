@@ -134,11 +134,20 @@ def _shorten(tokens: int, miniature: Miniature) -> int:
     return max(SHORTEST, tokens // miniature.shorter)
 
 
+def _raise(rate: float, miniature: Miniature) -> float:
+    """Return a higher learning rate, below 1 as every rate is; other rates stay others, so that a grid has its points.
+
+    What the factor takes to 1 or more comes to lie between 0.999 and 1.
+    """
+    raised = rate * miniature.learning_rate_factor
+    return raised if raised < 1 else 1 - 1e-3 / raised
+
+
 def _change_schedule(changes: Settings, miniature: Miniature) -> Settings:
     """Return changes of a schedule without steps, epochs and batch size, with higher rates and shorter texts."""
     kept = {key: value for key, value in changes.items() if key not in LENGTHS}
     if "learning_rate" in kept:
-        kept["learning_rate"] *= miniature.learning_rate_factor
+        kept["learning_rate"] = _raise(kept["learning_rate"], miniature)
     return kept | ({"max_length": _shorten(kept["max_length"], miniature)} if kept.get("max_length") else {})
 
 
@@ -161,7 +170,7 @@ def _shrink_grid(grid: SearchGrid, miniature: Miniature) -> SearchGrid:
         if (field := key.rpartition(".")[2]) not in {*LENGTHS, "steps_factor"}:
             first = values[: left if len(values) > 1 else 1]
             left = 1 if len(first) > 1 else left
-            axes[key] = [rate * miniature.learning_rate_factor for rate in first] if field == "learning_rate" else first
+            axes[key] = [_raise(rate, miniature) for rate in first] if field == "learning_rate" else first
     several = len(grid.points()) > 1 and left > 1
     axes["batch_size"] = [miniature.batch_size, miniature.batch_size + 1] if several else [miniature.batch_size]
     return SearchGrid.model_validate({**axes, "seed": grid.seed})

@@ -234,8 +234,9 @@ def _shrink_protocol(
     """Return a protocol with the scale's schedule; its changes for a corpus now apply to the corpus of the scale."""
     protocol = study.protocols[name]
     reported = {new.corpus if key in study.corpora else key: changes for key, changes in protocol.tasks.items()}
+    unset = dict.fromkeys(("steps", "epochs", "decay_steps"))
     changed: Settings = {
-        "schedule": protocol.schedule.model_copy(update={"steps": None, "epochs": None, **training}),
+        "schedule": protocol.schedule.model_copy(update={**unset, **training}),
         "tasks": _on_tasks(reported, on_tasks),
         "grid": new.grid if protocol.grid else None,
         "grids": {},

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from retort import machine
+from retort import machine, provenance
 from retort.checksums import digest_of
 from retort.cost.jobs import Job
 from retort.job.attempts import failure_reason
@@ -133,9 +133,10 @@ def _run(job: Job, config: dict[str, Any]) -> bool:
 
 
 def _made_from(job: Job) -> str:
-    """Return a digest of what a job is made from: its params, and the times of change of its inputs."""
+    """Return a digest of what a job is made from: its params, the times of change of its inputs, and the code."""
     times = {str(path): path.stat().st_mtime_ns for path in map(Path, job.inputs) if path.exists()}
-    return digest_of([params_of(job), times])
+    params = params_of(job)
+    return digest_of([params, times, provenance.code(provenance.objectives_in(params.get("settings")))])
 
 
 def _read_notes() -> dict[str, str]:
