@@ -6,20 +6,20 @@ the folders, so that all processes of a run know them.
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib.util
 import json
 import os
-import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from retort.errors import RetortError, first_line
 
 VARIABLE = "RETORT_STUDY"  # the environment variable that lists the folders of the study
 FOLDERS = ("objectives", "mappings", "metrics", "tables", "figures")
-REGISTERS = re.compile(r'^@(?:objectives|mappings|metrics)\.register\(\s*"([^"]+)"', re.MULTILINE)
+REGISTRIES = FOLDERS[:3]  # those whose entries are registered under the name that a decorator gives
 
 
 def read_from(folders: Iterable[Path]) -> None:
@@ -38,8 +38,9 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def files(kind: str) -> list[Path]:
-    """Return the Python files of the study in the folders of one kind, such as 'objectives'."""
-    return [path for folder in folders() for path in sorted(Path(folder, kind).glob("*.py"))]
+    """Return the Python files of the study in the folders of one kind, such as 'objectives'; none of other kinds."""
+    found = folders() if kind in FOLDERS else ()
+    return [path for folder in found for path in sorted(Path(folder, kind).glob("*.py"))]
 
 
 def name_of(path: Path) -> str:
@@ -47,10 +48,46 @@ def name_of(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
+def syntax_tree(file: Path) -> ast.Module:
+    """Return the syntax tree of a file.
+
+    Raises:
+        RetortError: it is no Python.
+    """
+    try:
+        return ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise RetortError(f"{file} is no Python: {error}") from None
+
+
+def registered_entries(
+    tree: ast.Module, registry: str
+) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef, ast.Call]]:
+    """Yield (name, class or function, decorator) for each entry that a module registers at its top, by a literal name.
+
+    Checks and jobs read names here alone, so that they find the same ones.
+
+    Args:
+        tree: the module.
+        registry: the name of the registry's variable, such as 'objectives'.
+    """
+    for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef)):
+        for call in (each for each in node.decorator_list if isinstance(each, ast.Call)):
+            given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "name")]
+            name = given[0].value if given and isinstance(given[0], ast.Constant) else None
+            if isinstance(name, str) and ast.unparse(call.func) == f"{registry}.register":
+                yield name, node, call
+
+
+def registered_names(tree: ast.Module) -> frozenset[str]:
+    """Return the names of the objectives, mappings and metrics that a module registers."""
+    return frozenset(name for registry in REGISTRIES for name, *_ in registered_entries(tree, registry))
+
+
 def load(kind: str, name: str) -> None:
     """Import the file that registers a name, if one does; a file that nothing uses is never imported."""
     for path in files(kind):
-        if name in REGISTERS.findall(path.read_text(encoding="utf-8")):
+        if any(name == each for each, *_ in registered_entries(syntax_tree(path), kind)):
             load_file(path)
 
 

@@ -15,7 +15,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from retort import machine, own_code
-from retort.own_code import REGISTERS
 
 PACKAGE = Path(__file__).resolve().parent
 SCRIPTS, OBJECTIVES = PACKAGE.parent / "scripts", PACKAGE / "objectives"
@@ -85,31 +84,35 @@ def are_different(codes: Iterable[str]) -> bool:
 def objectives_in(settings: object) -> frozenset[str]:
     """Return the objectives, and metrics of the study, whose names stand anywhere in the settings of a job, as JSON."""
     words = set(re.findall(r"[\w-]+", str(settings)))
-    return frozenset(
-        words & {name for text in _registering(own_code.folders()).values() for name in REGISTERS.findall(text)}
-    )
+    return frozenset(words & {name for names, _ in _registering(own_code.folders()).values() for name in names})
 
 
 @functools.cache
-def _registering(_: tuple[str, ...]) -> dict[Path, str]:
-    """Return path -> content of each file that registers objectives, or metrics of the study, as at the first call.
+def _registering(_: tuple[str, ...]) -> dict[Path, tuple[frozenset[str], list[Path]]]:
+    """Return path -> (names, imported files of objectives) of each file that registers some, as at the first call.
 
-    Settings name the metric that chooses from a grid; tables compute all metrics anew, from the answers. Mappings do
-    not count, as settings hold the pairs of layers that they return.
+    The names are those of objectives, and of metrics of the study. Settings name the metric that chooses from a grid;
+    tables compute all metrics anew, from the answers. Mappings do not count, as settings hold the pairs of layers that
+    they return.
     """
     paths = (*OBJECTIVES.glob("*.py"), *own_code.files("objectives"), *own_code.files("metrics"))
-    texts = {path: path.read_text(encoding="utf-8") for path in paths}
-    return {path: text for path, text in texts.items() if REGISTERS.search(text)}
+    trees = {path: own_code.syntax_tree(path) for path in paths}
+    read = {path: (own_code.registered_names(tree), _imported_objectives(path)) for path, tree in trees.items()}
+    return {path: (names, imported) for path, (names, imported) in read.items() if names}
+
+
+def _imported_objectives(path: Path) -> list[Path]:
+    return [OBJECTIVES / f"{''.join(found)}.py" for found in IMPORTS.findall(path.read_text(encoding="utf-8"))]
 
 
 def _used_files(objectives: frozenset[str]) -> set[Path]:
     """Return the files that register some objectives, and those of objectives that these import."""
-    texts, used = _registering(own_code.folders()), set[Path]()
-    ahead = [path for path, text in texts.items() if objectives.intersection(REGISTERS.findall(text))]
+    files, used = _registering(own_code.folders()), set[Path]()
+    ahead = [path for path, (names, _) in files.items() if objectives & names]
     while ahead:
-        if (path := ahead.pop()) in texts and path not in used:
+        if (path := ahead.pop()) in files and path not in used:
             used.add(path)
-            ahead += [OBJECTIVES / f"{''.join(found)}.py" for found in IMPORTS.findall(texts[path])]
+            ahead += files[path][1]
     return used
 
 

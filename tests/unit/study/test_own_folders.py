@@ -134,6 +134,8 @@ def test_a_home_is_expanded(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("mappings/b.py", "", 'mine/mappings/b.py: nothing is registered; write @mappings.register("a-name") above it'),
         ("metrics/b.py", METRIC.replace("own-", "b-").replace(', of="classification"', ""), "'b-constant': write of="),
         ("metrics/b.py", METRIC.replace("own-", "b-").replace('on")', 'on", limits=(0, 1))'), "'b-constant': limits: "),
+        ("metrics/b.py", METRIC.replace('"own-constant"', "NAME"), "nothing is registered; write @metrics.register("),
+        ("metrics/b.py", METRIC.replace('"own-constant", ', ""), "nothing is registered; write @metrics.register("),
         ("figures/b.py", "import nowhere_at_all", "/figures/b.py cannot be imported: ModuleNotFoundError: No module"),
         ("figures/b.py", FIGURE.format(kind="layers"), "two kind of figures are called 'layers'; rename one; the"),
     ],
@@ -143,6 +145,22 @@ def test_what_cannot_be_used_is_told_in_one_line(own: Path, file: str, text: str
     (own / file).write_text(text)
     (found,) = problems(own)
     assert line.format(own=own) in found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "'own-constant', of='classification'",
+        '\n    # of every row\n    "own-constant",\n    of="classification",\n',
+        'name="own-constant", of="classification"',
+        'of="classification", name="own-constant"',
+    ],
+)
+def test_what_a_check_finds_registered_jobs_find_too(own: Path, given: str) -> None:
+    (own / "metrics/own.py").write_text(METRIC.replace('"own-constant", of="classification"', given))
+    assert problems(own) == []
+    assert metrics["own-constant"]([], []) == 0.5
+    assert provenance.objectives_in({"metric_for_best_model": "own-constant"}) == {"own-constant"}
 
 
 def test_entries_of_shared_files_have_names_of_their_own(own: Path) -> None:
