@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import datetime
 import functools
@@ -21,7 +22,6 @@ SCRIPTS, OBJECTIVES = PACKAGE.parent / "scripts", PACKAGE / "objectives"
 # folders of the package on which no result depends: they check, compare, print and foretell costs
 APART = ("audit", "cli", "cost", "judgement", "report", "results", "run", "tables")
 PRINTING = ("audit", "judgement", "report", "results", "tables")  # those of APART that print tables, figures, pages
-IMPORTS = re.compile(r"^from retort\.objectives\.(\w+) import|^from retort\.objectives import (\w+)", re.MULTILINE)
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
 
 
@@ -97,12 +97,20 @@ def _registering(_: tuple[str, ...]) -> dict[Path, tuple[frozenset[str], list[Pa
     """
     paths = (*OBJECTIVES.glob("*.py"), *own_code.files("objectives"), *own_code.files("metrics"))
     trees = {path: own_code.syntax_tree(path) for path in paths}
-    read = {path: (own_code.registered_names(tree), _imported_objectives(path)) for path, tree in trees.items()}
+    read = {path: (own_code.registered_names(tree), _imported_objectives(tree)) for path, tree in trees.items()}
     return {path: (names, imported) for path, (names, imported) in read.items() if names}
 
 
-def _imported_objectives(path: Path) -> list[Path]:
-    return [OBJECTIVES / f"{''.join(found)}.py" for found in IMPORTS.findall(path.read_text(encoding="utf-8"))]
+def _imported_objectives(tree: ast.Module) -> list[Path]:
+    """Return the files of objectives that a module imports, wherever in it and under whatever name."""
+    names = [
+        f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    parts = [name.split(".") for name in names if name.startswith("retort.objectives.")]
+    return [OBJECTIVES / f"{file}.py" for _, _, file, *_ in parts]
 
 
 def _used_files(objectives: frozenset[str]) -> set[Path]:

@@ -190,6 +190,25 @@ def test_a_score_depends_on_its_own_files_of_python_alone(own: Path) -> None:
     assert [new == old for new, old in zip(code(), before, strict=True)] == [True, True, False, True]
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "files"),
+    [
+        ("own-two", "from retort.objectives import hidden, logits", ["hidden", "logits"]),
+        ("own-named", "import retort.objectives.contrast as c", ["contrast", "hidden"]),
+        ("own-late", "def f():\n    from retort.objectives.logits import SoftLabels", ["logits"]),
+        ("own-form", "from retort.objectives.relation_forms.choice import form_on", []),  # which all results depend on
+    ],
+)
+def test_a_score_depends_on_the_objectives_that_its_own_imports(
+    own: Path, name: str, line: str, files: list[str]
+) -> None:
+    text = OBJECTIVE.format(name=name).replace("from retort.objectives.hidden import linear_map", line)
+    (own / "objectives/own.py").write_text(text)
+    own_code.read_from([own])
+    _, *words = provenance.code(frozenset([name])).split()
+    assert [word.partition(":")[0] for word in words] == [*files, "objectives/own"]
+
+
 def test_jobs_read_the_python_files_of_the_plan(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(own.parent)
     config = read_config({"study": [str(STUDY), str(own)]})
