@@ -21,10 +21,20 @@ VARIABLE = "RETORT_STUDY"  # the environment variable that lists the folders of 
 FOLDERS = ("objectives", "mappings", "metrics", "tables", "figures")
 REGISTRIES = FOLDERS[:3]  # those whose entries are registered under the name that a decorator gives
 
+# what this process has imported: the name of a file or an entry -> file, its lines (a copy may end them otherwise)
+imported: dict[str, tuple[Path, list[bytes]]] = {}
+
 
 def read_from(folders: Iterable[Path]) -> None:
-    """Set the folders of the study in this process, and in those that it starts."""
-    os.environ[VARIABLE] = json.dumps([str(folder.absolute()) for folder in folders])
+    """Set the folders of the study in this process, and in those that it starts.
+
+    Raises:
+        RetortError: this process has imported other code under the name of one of the study's files or entries.
+    """
+    absolute = [folder.absolute() for folder in folders]
+    for path in (path for kind in FOLDERS for path in _files_in(absolute, kind)) if imported else ():
+        _check_import(path)
+    os.environ[VARIABLE] = json.dumps(list(map(str, absolute)))
 
 
 def folders() -> tuple[str, ...]:
@@ -39,8 +49,11 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def files(kind: str) -> list[Path]:
     """Return the Python files of the study in the folders of one kind, such as 'objectives'; none of other kinds."""
-    found = folders() if kind in FOLDERS else ()
-    return [path for folder in found for path in sorted(Path(folder, kind).glob("*.py"))]
+    return _files_in(folders(), kind) if kind in FOLDERS else []
+
+
+def _files_in(folders: Iterable[Path | str], kind: str) -> list[Path]:
+    return [path for folder in folders for path in sorted(Path(folder, kind).glob("*.py"))]
 
 
 def name_of(path: Path) -> str:
@@ -92,19 +105,43 @@ def load(kind: str, name: str) -> None:
 
 
 def load_file(path: Path) -> None:
-    """Import a file, unless it is imported.
+    """Import a file, unless it, or a copy of it, is imported.
 
     Raises:
-        RetortError: the import fails.
+        RetortError: the import fails, or this process has imported other code under a name of the file.
     """
+    _check_import(path)
     name = f"retort_study.{name_of(path).replace('/', '.')}"
     spec = importlib.util.spec_from_file_location(name, path)
     if name in sys.modules or spec is None or spec.loader is None:
         return
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    lines = path.read_bytes().splitlines()
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         why = str(error) if isinstance(error, RetortError) else f"{type(error).__name__}: {first_line(error)}"
         raise RetortError(f"{path} cannot be imported: {why}") from error
+    imported.update(dict.fromkeys(_names_given(path), (path, lines)))
+
+
+def _names_given(path: Path) -> list[str]:
+    """Return the names that a file takes in a process: its own, and those of the entries that it registers."""
+    kind = path.parent.name
+    entries = registered_entries(syntax_tree(path), kind) if kind in REGISTRIES else ()
+    return [name_of(path), *(f"{kind} '{name}'" for name, *_ in entries)]
+
+
+def _check_import(path: Path) -> None:
+    """Check that this process has imported no other code under a name of a file: registries hold one for all studies.
+
+    Raises:
+        RetortError: it has.
+    """
+    lines = path.read_bytes().splitlines()
+    for name in _names_given(path) if imported else ():
+        other, held = imported.get(name, (path, lines))
+        if held != lines:
+            what = f"{path} holds other code for {name} than this process has imported from {other}"
+            raise RetortError(what, "start Python anew")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,7 @@ def own(tmp_path: Path) -> Iterator[Path]:
             del registry[name]
     for name in [name for name in sys.modules if name.startswith("retort_study.")]:
         del sys.modules[name]
+    own_code.imported.clear()
 
 
 def problems(own: Path) -> list[str]:
@@ -207,6 +209,25 @@ def test_a_score_depends_on_the_objectives_that_its_own_imports(
     own_code.read_from([own])
     _, *words = provenance.code(frozenset([name])).split()
     assert [word.partition(":")[0] for word in words] == [*files, "objectives/own"]
+
+
+def test_a_process_takes_no_code_of_one_study_for_that_of_another(own: Path) -> None:
+    assert (problems(own), metrics["own-constant"]([], [])) == ([], 0.5)
+    copy, other = own.parent / "copy/mine", own.parent / "other/mine"
+    for folder in (copy, other):
+        shutil.copytree(own, folder)
+    (copy / "metrics/own.py").write_bytes(METRIC.replace("\n", "\r\n").encode())
+    assert problems(copy) == []  # the same code from another place, as a run reads it
+    file, renamed = other / "metrics/own.py", other / "metrics/a.py"
+    file.write_text(METRIC.replace("0.5", "0.6"))
+    line = "config.yaml: study: {} holds other code for {} than this process has imported from {}; start Python anew"
+    assert problems(other) == [line.format(file, "metrics/own", own / "metrics/own.py")]
+    file.rename(renamed)
+    assert problems(other) == [line.format(renamed, "metrics 'own-constant'", own / "metrics/own.py")]
+    renamed.unlink()
+    (other / "figures/own.py").write_text(FIGURE.format(kind="own-others"))
+    assert problems(other) == [line.format(other / "figures/own.py", "figures/own", own / "figures/own.py")]
+    assert own_code.folders() == (str(STUDY), str(copy))  # what is open stays open
 
 
 def test_jobs_read_the_python_files_of_the_plan(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
