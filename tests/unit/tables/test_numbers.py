@@ -67,5 +67,8 @@ def test_what_is_reported_and_what_is_recorded_have_the_key_of_cells() -> None:
     assert (one["reported"], one["value"], one["std"]) == ("66.5", 66.5, 1.49)
     both = cells.merge(reported, on=numbers.CELL).merge(runs[runs["paper"] == "wang2023"], on=numbers.CELL)
     assert set(both["scale"]) == {"reduced", "reduced-360"}
+    assert set(both["precision"]) == {study.recordings["wang2023", "reduced"].run["precision"]}
     pocket = runs[(runs["paper"] == "pocket") & (runs["table"] == "table1") & (runs["row"] == "kd")]
     assert sorted(set(pocket["seed"])) == [11, 12, 13, 14, 15]
+    # the record of a study of ours is of one precision, and does not say at which scale
+    assert (set(pocket["scale"]), set(pocket["precision"])) == ({""}, {study.record_of("pocket").run["precision"]})

@@ -27,6 +27,7 @@ CELL = ["paper", "table", "row", "column"]
 SCORE = ["student", "task", "metric"]
 JUDGED = ["verdict", "remark", "numbers", "points_to", "computed"]
 ORIGIN = ("seconds", "max_rss_mb", "device", "commit", "at")  # of a score: how long it took, and where it comes from
+RECORDED = ("precision", "machine", "date", "commit")  # of a recorded run: in and on what it ran, when, and which code
 
 
 def reported_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
@@ -99,22 +100,23 @@ def reported(study: Study) -> DataFrame:
 def recorded(study: Study) -> DataFrame:
     """Return a line for each number of a recorded run: `CELL`, scale, seed (none for a mean), value and origin.
 
-    Of a study of ours, `row` is the short name of a student.
+    The origin is precision, machine, date and commit. Of a study of ours, `row` is the short name of a student, the
+    record is that of `Study.record_of`, and the scale is empty: such a record does not say at which it ran.
     """
     import pandas as pd
 
-    runs = [*study.recordings.items(), *(((paper, "paper"), one) for paper in study.papers
+    runs = [*study.recordings.items(), *(((paper, ""), one) for paper in study.papers
                                          if (one := study.record_of(paper)))]  # fmt: skip
     lines = []
     for (paper, scale), run in runs:
-        whose = tuple(run.run.get(name, "") for name in ("machine", "date", "commit"))
+        whose = tuple(run.run.get(name, "") for name in RECORDED)
         for table, rows in run.tables.items():
             for row, columns in rows.items():
                 for column, (mean, *_) in columns.items():
                     seeds = run.by_seed.get(table, {}).get(row, {}).get(column)
                     for seed, value in seeds.items() if seeds else [(None, mean)]:
                         lines.append((paper, table, row, column, scale, seed, value, *whose))
-    return pd.DataFrame(lines, columns=[*CELL, "scale", "seed", "value", "machine", "date", "commit"])
+    return pd.DataFrame(lines, columns=[*CELL, "scale", "seed", "value", *RECORDED])
 
 
 def tabulated(study: Study) -> DataFrame:
