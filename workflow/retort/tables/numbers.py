@@ -27,6 +27,8 @@ CELL = ["paper", "table", "row", "column"]
 SCORE = ["student", "task", "metric"]
 JUDGED = ["verdict", "remark", "numbers", "points_to", "computed"]
 ORIGIN = ("seconds", "max_rss_mb", "device", "commit", "at")  # of a score: how long it took, and where it comes from
+STEP = ("job", "seed", "point", "stage", "stages", "step", "steps", "loss", "learning_rate", "grad_norm",
+        "tokens_per_second", "steps_per_second", "dev", "at")  # fmt: skip
 RECORDED = ("precision", "machine", "date", "commit")  # of a recorded run: in and on what it ran, when, and which code
 
 
@@ -155,7 +157,9 @@ def judged(study: Study) -> DataFrame:
 
 
 def steps(pattern: str = "*") -> DataFrame:
-    """Return the lines of files of steps, with the path of each; a term of the loss has a column 'terms.<name>'.
+    """Return the lines of files of steps: the keys of `STEP`, which may be missing, and the path of their file.
+
+    A term of the loss has a column 'terms.<name>'.
 
     Args:
         pattern: of the names of the files without their end, such as 'pocket-kd.tweets.*'.
@@ -163,4 +167,5 @@ def steps(pattern: str = "*") -> DataFrame:
     import pandas as pd
 
     files = [path for path in steps_files() if path.match(f"{pattern}{SUFFIX}")]
-    return pd.json_normalize([{**line, "path": str(path)} for path in files for line in read_steps(path)])
+    frame = pd.json_normalize([{**line, "path": str(path)} for path in files for line in read_steps(path)])
+    return frame.reindex(columns=list(dict.fromkeys([*STEP, "path", *frame.columns])))
