@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import datetime
 import functools
@@ -15,14 +16,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from retort import machine, own_code
-from retort.own_code import REGISTERS
 
 PACKAGE = Path(__file__).resolve().parent
 SCRIPTS, OBJECTIVES = PACKAGE.parent / "scripts", PACKAGE / "objectives"
 # folders of the package on which no result depends: they check, compare, print and foretell costs
 APART = ("audit", "cli", "cost", "judgement", "report", "results", "run", "tables")
 PRINTING = ("audit", "judgement", "report", "results", "tables")  # those of APART that print tables, figures, pages
-IMPORTS = re.compile(r"^from retort\.objectives\.(\w+) import|^from retort\.objectives import (\w+)", re.MULTILINE)
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
 
 
@@ -85,31 +84,43 @@ def are_different(codes: Iterable[str]) -> bool:
 def objectives_in(settings: object) -> frozenset[str]:
     """Return the objectives, and metrics of the study, whose names stand anywhere in the settings of a job, as JSON."""
     words = set(re.findall(r"[\w-]+", str(settings)))
-    return frozenset(
-        words & {name for text in _registering(own_code.folders()).values() for name in REGISTERS.findall(text)}
-    )
+    return frozenset(words & {name for names, _ in _registering(own_code.folders()).values() for name in names})
 
 
 @functools.cache
-def _registering(_: tuple[str, ...]) -> dict[Path, str]:
-    """Return path -> content of each file that registers objectives, or metrics of the study, as at the first call.
+def _registering(_: tuple[str, ...]) -> dict[Path, tuple[frozenset[str], list[Path]]]:
+    """Return path -> (names, imported files of objectives) of each file that registers some, as at the first call.
 
-    Settings name the metric that chooses from a grid; tables compute all metrics anew, from the answers. Mappings do
-    not count, as settings hold the pairs of layers that they return.
+    The names are those of objectives, and of metrics of the study. Settings name the metric that chooses from a grid;
+    tables compute all metrics anew, from the answers. Mappings do not count, as settings hold the pairs of layers that
+    they return.
     """
     paths = (*OBJECTIVES.glob("*.py"), *own_code.files("objectives"), *own_code.files("metrics"))
-    texts = {path: path.read_text(encoding="utf-8") for path in paths}
-    return {path: text for path, text in texts.items() if REGISTERS.search(text)}
+    trees = {path: own_code.syntax_tree(path) for path in paths}
+    read = {path: (own_code.registered_names(tree), _imported_objectives(tree)) for path, tree in trees.items()}
+    return {path: (names, imported) for path, (names, imported) in read.items() if names}
+
+
+def _imported_objectives(tree: ast.Module) -> list[Path]:
+    """Return the files of objectives that a module imports, wherever in it and under whatever name."""
+    names = [
+        f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    parts = [name.split(".") for name in names if name.startswith("retort.objectives.")]
+    return [OBJECTIVES / f"{file}.py" for _, _, file, *_ in parts]
 
 
 def _used_files(objectives: frozenset[str]) -> set[Path]:
     """Return the files that register some objectives, and those of objectives that these import."""
-    texts, used = _registering(own_code.folders()), set[Path]()
-    ahead = [path for path, text in texts.items() if objectives.intersection(REGISTERS.findall(text))]
+    files, used = _registering(own_code.folders()), set[Path]()
+    ahead = [path for path, (names, _) in files.items() if objectives & names]
     while ahead:
-        if (path := ahead.pop()) in texts and path not in used:
+        if (path := ahead.pop()) in files and path not in used:
             used.add(path)
-            ahead += [OBJECTIVES / f"{''.join(found)}.py" for found in IMPORTS.findall(texts[path])]
+            ahead += files[path][1]
     return used
 
 

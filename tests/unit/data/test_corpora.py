@@ -8,6 +8,7 @@ import json
 import lzma
 import random
 import re
+import shutil
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -357,6 +358,15 @@ def test_a_file_that_is_not_there(tmp_path: Path, folder: Path, encoder: Path) -
     component = {"source": "texts", "files": ["*.jsonl"], "format": "jsonl"}
     with pytest.raises(RetortError, match=r"source texts holds no file \*.jsonl; it holds en.txt, sw.txt"):
         build_blocks(tmp_path, folder, encoder, corpus([component]))
+
+
+def test_an_empty_file_is_told_before_texts_are_read(tmp_path: Path, folder: Path, encoder: Path) -> None:
+    shutil.copytree(folder, tmp_path / "texts")
+    (tmp_path / "texts/sw.txt").write_text("")
+    with pytest.raises(RetortError, match=r"^source texts: sw.txt is empty; give the whole text, or leave sw.txt out"):
+        build_blocks(tmp_path, tmp_path / "texts", encoder, corpus(blocks=20))
+    every = corpus([{**BOTH[0], "files": ["*.txt"]}])  # one of several files may be empty
+    assert build_blocks(tmp_path, tmp_path / "texts", encoder, every).info.components[0]["documents"] == 300
 
 
 def test_a_part_that_was_ended_goes_on_from_its_shards(

@@ -111,6 +111,16 @@ def test_what_a_released_file_is_known_to_have_is_let_pass_and_told(tmp_path: Pa
         read(tmp_path, f'{HEAD}0\ta\tb\tyes\n"broken\n"too\n', broken=1)
 
 
+@pytest.mark.parametrize(("value", "excluded"), [(-1, "-1"), ("-1", "-1"), (None, "null"), (False, "false")])
+def test_a_label_that_is_no_text_is_left_out_as_json_spells_it(value: object, excluded: str, tmp_path: Path) -> None:
+    lines = [{"one": "a", "two": "b", "label": label} for label in (0, 1, value)]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    form = {"format": "jsonl", "label_names": [], "columns": {"text": "one", "pair": "two", "label": "label"}}
+    rows = read(tmp_path, text, name="dev.jsonl", **form, exclude_labels=[excluded])
+    assert [row.label for row in rows.records] == [0, 1]
+    assert rows.notes == [f"s/dev.jsonl: rows labelled {excluded!r} left out: line 3"]
+
+
 def test_a_sample_is_fewer_rows_and_says_so(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD, [9, 8], sample=True).sample == (2, 9)
     assert read(tmp_path, GOOD, [9, 2]).sample is None  # of two editions

@@ -9,13 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from retort.data.corpus_texts import clean_text
 from retort.data.corpus_tokenizer import CorpusTokenizer, TextTokenizer, words_are_independent
 from retort.data.files import numbered_lines, plain_or_gzip
 from retort.data.tokenizers import FILE, Tokeniser, check_same_tokenizer, tokenizer_file
 from retort.errors import RetortError
-from tokenizers import Tokenizer, processors
+from tokenizers import Regex, Tokenizer, models, processors
+from tokenizers import normalizers as norm
+from tokenizers import pre_tokenizers as pre
 
 from tests.conftest import DATA, needs_data
 from tests.tiny.make import make_encoder, train_tokenizer
@@ -79,6 +82,47 @@ def test_other_tokenizers_take_texts_as_a_whole(part: str, value: object) -> Non
     content = json.loads(train_tokenizer("bert", ["a text"], 20).to_str())
     assert words_are_independent(content)
     assert not words_are_independent({**content, part: value})
+
+
+BYTES, MARKED, FIRST = pre.ByteLevel(add_prefix_space=False), pre.Metaspace(), pre.Metaspace(prepend_scheme="first")
+RUNS, MARKED_RUNS = (norm.Replace(Regex(" {2,}"), space) for space in (" ", "▁"))
+SPACED = ["of the", "a-b ¨c", "a\u200b \u200bb 1", "\u0300 à \u0300 \u0300"]  # Nmt gives \u200b a space
+
+
+@pytest.mark.parametrize(
+    ("normalizers", "pre_tokenizers", "independent"),
+    [
+        ([], [BYTES], True),
+        ([norm.NFKC(), RUNS], [BYTES], True),
+        ([norm.Nmt()], [BYTES], False),
+        ([norm.NFD(), norm.StripAccents()], [BYTES], False),
+        ([norm.Strip()], [BYTES], False),
+        ([], [pre.ByteLevel(use_regex=False)], False),
+        ([norm.NFKC(), RUNS], [FIRST], True),
+        ([norm.Nmt()], [MARKED], True),
+        ([norm.Nmt(), RUNS], [MARKED], False),
+        ([norm.Strip()], [FIRST], False),
+        ([], [pre.Metaspace(split=False)], False),
+        ([norm.Nmt(), RUNS], [pre.WhitespaceSplit(), FIRST], True),
+        ([norm.NFKC(), MARKED_RUNS], [pre.WhitespaceSplit()], False),
+        ([norm.BertNormalizer()], [pre.Digits(individual_digits=True), pre.Whitespace()], True),
+        ([], [pre.Punctuation()], False),
+        ([], [pre.Digits(individual_digits=True)], False),
+    ],
+)
+def test_words_are_independent_where_texts_have_their_tokens(
+    normalizers: list[Any], pre_tokenizers: list[Any], independent: bool
+) -> None:
+    tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.normalizer = norm.Sequence(normalizers) if normalizers else None
+    tokenizer.pre_tokenizer = pre.Sequence(pre_tokenizers)
+    normalise, split = norm.Sequence(normalizers).normalize_str, pre.Sequence(pre_tokenizers).pre_tokenize_str
+    pieces = ["?", *dict.fromkeys(piece for text in SPACED for piece, _ in split(normalise(text)))]
+    tokenizer.model = models.WordLevel({piece: number for number, piece in enumerate(pieces)}, unk_token="?")
+    of_texts = [row.ids for row in tokenizer.encode_batch(SPACED, add_special_tokens=False)]
+    input_ids, lengths = TextTokenizer(tokenizer, words_are_independent=True).encode(SPACED)
+    is_same = [row.tolist() for row in np.split(input_ids, np.cumsum(lengths)[:-1])] == of_texts
+    assert (words_are_independent(json.loads(tokenizer.to_str())), is_same) == (independent, independent)
 
 
 # when two folders of models describe the same tokenizer

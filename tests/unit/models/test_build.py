@@ -190,6 +190,19 @@ def test_the_head_of_another_task_is_left(family: str, head: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize(("head", "outputs"), [("classification", 1), ("span", 2)])
+def test_a_head_of_as_many_outputs_is_kept_and_a_line_says_so(
+    family: str, head: str, outputs: int, tmp_path: Path
+) -> None:
+    old = fine_tuned(tmp_path, family, [f"LABEL_{number}" for number in range(outputs)], head)
+    said = list[str]()
+    new = build.load(tmp_path, head, outputs, say=said.append)
+    assert said == ["the model's head was trained before: it has as many outputs as the task needs, and is kept"]
+    assert all(weight.equal(old.state_dict()[name]) for name, weight in new.state_dict().items())
+    build.load(tmp_path, head, outputs)  # as where nothing is trained
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_labels_in_another_order_are_met_by_name(family: str, tmp_path: Path) -> None:
     ids, said = torch.arange(5, 11)[None], list[str]()
     before = fine_tuned(tmp_path, family, ["NEUTRAL", "bad", "Good"]).eval()(ids).logits
@@ -208,6 +221,14 @@ def test_labels_in_another_order_are_met_by_name(family: str, tmp_path: Path) ->
         assert said == [f"the model's head was trained before: {line}"] * bool(line)
         assert not line or list(model.config.id2label.values()) == list(labels)
         said.clear()
+
+
+def test_outputs_without_names_are_taken_as_they_stand(tmp_path: Path) -> None:
+    fine_tuned(tmp_path, "bert", ["LABEL_0", "LABEL_1"])
+    said = list[str]()
+    model: Any = build.load(tmp_path, "classification", 2, labels=["bad", "good"], say=said.append)
+    assert said == ["the model's head was trained before: its labels LABEL_0, LABEL_1 are taken as bad, good"]
+    assert model.config.id2label == {0: "bad", 1: "good"}
 
 
 OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}  # in BERT's first files

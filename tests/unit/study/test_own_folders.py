@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,7 @@ def own(tmp_path: Path) -> Iterator[Path]:
             del registry[name]
     for name in [name for name in sys.modules if name.startswith("retort_study.")]:
         del sys.modules[name]
+    own_code.imported.clear()
 
 
 def problems(own: Path) -> list[str]:
@@ -134,6 +136,8 @@ def test_a_home_is_expanded(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("mappings/b.py", "", 'mine/mappings/b.py: nothing is registered; write @mappings.register("a-name") above it'),
         ("metrics/b.py", METRIC.replace("own-", "b-").replace(', of="classification"', ""), "'b-constant': write of="),
         ("metrics/b.py", METRIC.replace("own-", "b-").replace('on")', 'on", limits=(0, 1))'), "'b-constant': limits: "),
+        ("metrics/b.py", METRIC.replace('"own-constant"', "NAME"), "nothing is registered; write @metrics.register("),
+        ("metrics/b.py", METRIC.replace('"own-constant", ', ""), "nothing is registered; write @metrics.register("),
         ("figures/b.py", "import nowhere_at_all", "/figures/b.py cannot be imported: ModuleNotFoundError: No module"),
         ("figures/b.py", FIGURE.format(kind="layers"), "two kind of figures are called 'layers'; rename one; the"),
     ],
@@ -143,6 +147,22 @@ def test_what_cannot_be_used_is_told_in_one_line(own: Path, file: str, text: str
     (own / file).write_text(text)
     (found,) = problems(own)
     assert line.format(own=own) in found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "'own-constant', of='classification'",
+        '\n    # of every row\n    "own-constant",\n    of="classification",\n',
+        'name="own-constant", of="classification"',
+        'of="classification", name="own-constant"',
+    ],
+)
+def test_what_a_check_finds_registered_jobs_find_too(own: Path, given: str) -> None:
+    (own / "metrics/own.py").write_text(METRIC.replace('"own-constant", of="classification"', given))
+    assert problems(own) == []
+    assert metrics["own-constant"]([], []) == 0.5
+    assert provenance.objectives_in({"metric_for_best_model": "own-constant"}) == {"own-constant"}
 
 
 def test_entries_of_shared_files_have_names_of_their_own(own: Path) -> None:
@@ -170,6 +190,44 @@ def test_a_score_depends_on_its_own_files_of_python_alone(own: Path) -> None:
     assert code() == before
     (own / "metrics/own.py").write_text(METRIC.replace("0.5", "0.6"))
     assert [new == old for new, old in zip(code(), before, strict=True)] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "files"),
+    [
+        ("own-two", "from retort.objectives import hidden, logits", ["hidden", "logits"]),
+        ("own-named", "import retort.objectives.contrast as c", ["contrast", "hidden"]),
+        ("own-late", "def f():\n    from retort.objectives.logits import SoftLabels", ["logits"]),
+        ("own-form", "from retort.objectives.relation_forms.choice import form_on", []),  # which all results depend on
+    ],
+)
+def test_a_score_depends_on_the_objectives_that_its_own_imports(
+    own: Path, name: str, line: str, files: list[str]
+) -> None:
+    text = OBJECTIVE.format(name=name).replace("from retort.objectives.hidden import linear_map", line)
+    (own / "objectives/own.py").write_text(text)
+    own_code.read_from([own])
+    _, *words = provenance.code(frozenset([name])).split()
+    assert [word.partition(":")[0] for word in words] == [*files, "objectives/own"]
+
+
+def test_a_process_takes_no_code_of_one_study_for_that_of_another(own: Path) -> None:
+    assert (problems(own), metrics["own-constant"]([], [])) == ([], 0.5)
+    copy, other = own.parent / "copy/mine", own.parent / "other/mine"
+    for folder in (copy, other):
+        shutil.copytree(own, folder)
+    (copy / "metrics/own.py").write_bytes(METRIC.replace("\n", "\r\n").encode())
+    assert problems(copy) == []  # the same code from another place, as a run reads it
+    file, renamed = other / "metrics/own.py", other / "metrics/a.py"
+    file.write_text(METRIC.replace("0.5", "0.6"))
+    line = "config.yaml: study: {} holds other code for {} than this process has imported from {}; start Python anew"
+    assert problems(other) == [line.format(file, "metrics/own", own / "metrics/own.py")]
+    file.rename(renamed)
+    assert problems(other) == [line.format(renamed, "metrics 'own-constant'", own / "metrics/own.py")]
+    renamed.unlink()
+    (other / "figures/own.py").write_text(FIGURE.format(kind="own-others"))
+    assert problems(other) == [line.format(other / "figures/own.py", "figures/own", own / "figures/own.py")]
+    assert own_code.folders() == (str(STUDY), str(copy))  # what is open stays open
 
 
 def test_jobs_read_the_python_files_of_the_plan(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,18 @@ def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_steps_have_the_columns_of_the_guide_before_there_are_any(here: Path) -> None:
+    guide = (ROOT / "workflow/retort/python.md").read_text().partition("| key | what it is |")[2]
+    keys = [key for line in re.findall(r"^\| (`.*?) \|", guide, re.MULTILINE) for key in re.findall(r"`(\w+)`", line)]
+    columns = [*(key for key in keys if key != "terms"), "path"]
+    assert list(numbers.steps("pocket-kd.tweets.*").dropna(subset="loss").columns) == columns
+    Path("results/logs").mkdir(parents=True)
+    Path("results/logs/a.steps.jsonl").write_text(
+        '{"seed": 1, "step": 10, "loss": 0.5, "terms": {"supervised": 0.5}}\n'
+    )
+    assert list(numbers.steps().columns) == [*columns, "terms.supervised"]
+
+
 def test_a_score_has_its_origin_and_a_diverged_one_no_value(config: dict[str, Any]) -> None:
     made(config, **{"tiny-kd": {"mood": [0.7, None, 0.74], "rating": [0.5, 0.6, 0.7]}})
     scores = numbers.measured(open_study(read_config(config)))
@@ -67,5 +79,8 @@ def test_what_is_reported_and_what_is_recorded_have_the_key_of_cells() -> None:
     assert (one["reported"], one["value"], one["std"]) == ("66.5", 66.5, 1.49)
     both = cells.merge(reported, on=numbers.CELL).merge(runs[runs["paper"] == "wang2023"], on=numbers.CELL)
     assert set(both["scale"]) == {"reduced", "reduced-360"}
+    assert set(both["precision"]) == {study.recordings["wang2023", "reduced"].run["precision"]}
     pocket = runs[(runs["paper"] == "pocket") & (runs["table"] == "table1") & (runs["row"] == "kd")]
     assert sorted(set(pocket["seed"])) == [11, 12, 13, 14, 15]
+    # the record of a study of ours is of one precision, and does not say at which scale
+    assert (set(pocket["scale"]), set(pocket["precision"])) == ({""}, {study.record_of("pocket").run["precision"]})

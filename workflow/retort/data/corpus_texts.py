@@ -24,7 +24,7 @@ def files_of(component: Component, folder: Path) -> list[Path]:
     """Return the files of a component of a corpus, in the order of the patterns, then of their names.
 
     Raises:
-        RetortError: a pattern matches no file.
+        RetortError: a pattern matches no file, or only empty ones.
     """
     matched_files: dict[Path, None] = {}
     for pattern in component.files:
@@ -33,6 +33,9 @@ def files_of(component: Component, folder: Path) -> list[Path]:
             known = sorted(str(path.relative_to(folder)) for path in folder.rglob("[!.]*") if path.is_file())
             listed = ", ".join([*known[:8], *["..."] * (len(known) > 8)])
             raise RetortError(f"source {component.source} holds no file {pattern}", f"it holds {listed or 'nothing'}")
+        if not any(path.stat().st_size for path in matched):
+            hint = f"give the whole text, or leave {pattern} out of the corpus's 'files'"
+            raise RetortError(f"source {component.source}: {pattern} is empty", hint)
         matched_files.update(dict.fromkeys(matched))
     return list(matched_files)
 

@@ -17,13 +17,12 @@ from retort.data.tokenizers import FILE, Special, read_tokenizer, special_tokens
 WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
 ROW = 200  # new words that the library tokenises together
 FIRST = "\n"  # marks the first word of a text: a tokenizer such as RoBERTa's gives it other input ids than later words
-# pre-tokenisers that split at every space and normalisers that change no space, by their type in tokenizer.json
-SPLIT_AT_SPACES = {
-    "BertPreTokenizer", "ByteLevel", "Metaspace", "WhitespaceSplit", "Whitespace", "Punctuation", "Digits",
-}  # fmt: skip
-KEEP_SPACES = {
-    "BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents", "Lowercase", "Strip",
-}  # fmt: skip
+# Steps by their type in tokenizer.json. Pre-tokenisers that split at every space, and those that split words further:
+SPLIT_AT_SPACES = {"BertPreTokenizer", "WhitespaceSplit", "Whitespace", "ByteLevel", "Metaspace"}
+SPLIT_WORDS = {"Punctuation", "Digits"}
+# normalisers that leave the spaces between words; after the latter, a word may end in a space of its own, or be gone
+KEEP_SPACES = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
+MAY_END_IN_SPACE = {"BertNormalizer", "Nmt", "Precompiled", "StripAccents"}
 
 
 def words_are_independent(tokenizer: dict[str, Any]) -> bool:
@@ -34,11 +33,16 @@ def words_are_independent(tokenizer: dict[str, Any]) -> bool:
     """
     splits, normalizers = _steps(tokenizer["pre_tokenizer"]), _steps(tokenizer["normalizer"])
     added = [token["content"] for token in tokenizer.get("added_tokens", []) if not token["special"]]
+    first = next((str(step["type"]) for step in splits if step["type"] in SPLIT_AT_SPACES), None)
+    replaces, ends = (any(map(is_one, normalizers)) for is_one in (_replaces_runs, _may_end_in_space))
+    # those that drop spaces do not see how many there are; ByteLevel splits a run of them as one, Metaspace each
+    sees_boundaries = {None: False, "ByteLevel": not ends, "Metaspace": not (ends and replaces)}.get(first, True)
     return (
-        bool(splits)
-        and all(step["type"] in SPLIT_AT_SPACES for step in splits)
-        and all(step.get("use_regex", True) for step in splits)  # ByteLevel splits at spaces only by its expression
-        and all(step["type"] in KEEP_SPACES or _replaces_runs(step) for step in normalizers)
+        sees_boundaries
+        and all(step["type"] in SPLIT_AT_SPACES | SPLIT_WORDS for step in splits)
+        # ByteLevel splits at spaces only by its expression, Metaspace unless it is told not to
+        and all(step.get("use_regex", True) and step.get("split", True) for step in splits)
+        and all(step["type"] in KEEP_SPACES or _may_end_in_space(step) or _replaces_runs(step) for step in normalizers)
         and not any(" " in token for token in added)
     )
 
@@ -51,8 +55,12 @@ def _steps(node: Any) -> list[dict[str, object]]:
 
 
 def _replaces_runs(step: dict[str, object]) -> bool:
-    """Return whether a normaliser only replaces runs of two or more spaces; a cleaned text has none."""
-    return bool(step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"})
+    """Return whether a normaliser only makes one space of several; a cleaned text has none of these."""
+    return bool(step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"} and step["content"] == " ")
+
+
+def _may_end_in_space(step: dict[str, object]) -> bool:
+    return step["type"] in MAY_END_IN_SPACE
 
 
 class _Words(dict[str, int]):

@@ -301,3 +301,8 @@ def ratings(
 def folded(text: str) -> str:
     """Return a text in lower case with single spaces: near duplicates have the same, and are drawn into one split."""
     return " ".join(text.lower().split())
+
+
+def spell_label(value: Any) -> str:
+    """Return how the label of a row is spelled: a text as it is, another value as in JSON, such as '-1' or 'true'."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -11,7 +11,7 @@ from typing import Any
 
 from retort.checksums import sha256
 from retort.data.files import plain_or_gzip
-from retort.data.formats import DAMAGED, DUPLICATE, Fields, formats
+from retort.data.formats import DAMAGED, DUPLICATE, Fields, formats, spell_label
 from retort.data.task_type import TaskType
 from retort.errors import RetortError, first_line
 from retort.settings.inputs import SplitFile, SplitSettings, TaskSettings
@@ -223,7 +223,8 @@ class SplitReader:
         """
         row: Fields = {name: fields[column] for name, column in self.split.columns.items() if column in fields}
         self._check_columns(fields, row)
-        if self.labelled and row["label"] in self.split.exclude_labels:
+        excluded = self.split.exclude_labels
+        if self.labelled and excluded and spell_label(row["label"]) in excluded:
             self.left_out.append(location)
             return None
         if "id" in row:

@@ -72,7 +72,8 @@ def load(
 ) -> torch.nn.Module:
     """Load the model of a folder in float32, with a head; initialise a missing head at random.
 
-    The head of another task, of which the model may have been fine-tuned before, is left, and a new one starts.
+    The model may have been fine-tuned before. A head of this kind with as many outputs is kept, whatever its task was;
+    any other head of a task is left, and a new one starts.
 
     Args:
         folder: a folder with model.safetensors and config.json.
@@ -106,6 +107,8 @@ def load(
         say(f"{folder} holds {what}: it is left, and a new one starts")
     elif held and labels:
         encoders.order_outputs(model, labels, say or print)
+    elif held and say:
+        say(f"{encoders.TRAINED}: it has as many outputs as the task needs, and is kept")
     _check_finite(folder, model)
     if getattr(model.config, "pooler_relu", False):
         add_pooler_relu(model)

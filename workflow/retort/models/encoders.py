@@ -43,6 +43,8 @@ FAMILIES = {
     "electra": EncoderFamily(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
 }
 
+TRAINED = "the model's head was trained before"  # begins the lines about a head that is kept
+
 
 def family_of(config: Any) -> EncoderFamily:
     """Return the family of a model with this config.
@@ -158,21 +160,20 @@ def pooler_of(model: Any, reader: str) -> nn.Module:
 def order_outputs(model: Any, labels: Sequence[str], say: Callable[[str], None]) -> None:
     """Put the outputs of a classification head that was trained before in the order of a task's labels, by name.
 
-    Where the config names none, or others, the outputs keep their numbers.
+    Where the config names none, or others, the outputs keep their numbers. A line says so unless the names are equal.
     """
     names = [str(model.config.id2label[number]) for number in range(len(labels))]
-    trained = "the model's head was trained before"
     own, wanted = [name.casefold() for name in names], [label.casefold() for label in labels]
-    if own == wanted or own == [f"label_{number}" for number in range(len(own))]:
+    if own == wanted:
         return
     if len(set(own)) < len(own) or set(own) != set(wanted):
-        say(f"{trained}: its labels {', '.join(names)} are taken as {', '.join(labels)}")
+        say(f"{TRAINED}: its labels {', '.join(names)} are taken as {', '.join(labels)}")
     else:
         *_, last = (module for module in model.classifier.modules() if isinstance(module, nn.Linear))
         order = [own.index(label) for label in wanted]
         for weight in (last.weight, last.bias):
             weight.copy_(weight[order])
-        say(f"{trained}: its outputs {', '.join(names)} are put in the order {', '.join(labels)}")
+        say(f"{TRAINED}: its outputs {', '.join(names)} are put in the order {', '.join(labels)}")
     name_labels(model, labels)
 
 

@@ -151,6 +151,7 @@ def initialise_student(
     if start.layers is not None:
         source_folder = folders.teacher if start.of == "teacher" else folders.model
         assert source_folder is not None  # a student that takes layers of its teacher reads the teacher
-        source = load(source_folder, head, num_labels, labels=labels, say=say)
+        # a teacher's head is of the student's own task: there is nothing to say
+        source = load(source_folder, head, num_labels, labels=labels, say=None if start.of == "teacher" else say)
         take_layers(student, source, start.layers, start.new_heads)
     return student

@@ -188,14 +188,14 @@ def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, 
     return values
 
 
-def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: Aliases, file: Path) -> Registered:
+def _entry(name: str, node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: Aliases, file: Path) -> Registered:
     """Return what a class or function declares that the decorator `call` registers."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
     function = functions.get("__init__" if body else node.name)
     options = list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)) if function else []
     return Registered(
-        name=ast.literal_eval(call.args[0]),
+        name=name,
         summary=(ast.get_docstring(node) or "").partition("\n")[0],
         facts=_literals([*_assigned(body), *((fact.arg, fact.value) for fact in call.keywords)]),
         options={each.arg: None for each, _ in options} | _literals((each.arg, default) for each, default in options),
@@ -204,18 +204,6 @@ def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: Aliase
         aliases=aliases,
         file=file,
     )
-
-
-def _tree(file: Path) -> ast.Module:
-    """Return the syntax tree of a file.
-
-    Raises:
-        RetortError: it is no Python.
-    """
-    try:
-        return ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError) as error:
-        raise RetortError(f"{file} is no Python: {error}") from None
 
 
 def catalogue(registry: str, *paths: str) -> dict[str, Registered]:
@@ -253,15 +241,13 @@ def _shipped(registry: str, paths: tuple[str, ...]) -> tuple[list[Registered], A
 
 def _read(registry: str, files: Iterable[Path], known: Aliases) -> tuple[list[Registered], Aliases]:
     """Return what files register, and the names that their annotations may use for types: also the `known` ones."""
-    trees = {file: _tree(file) for file in files}
+    trees = {file: own_code.syntax_tree(file) for file in files}
     types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
     aliases = known | {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
     entries = [
-        _entry(node, call, aliases, file)
+        _entry(name, node, call, aliases, file)
         for file, tree in trees.items()
-        for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef))
-        for call in (each for each in node.decorator_list if isinstance(each, ast.Call))
-        if ast.unparse(call.func) == f"{registry}.register" and isinstance(call.args[0], ast.Constant)
+        for name, node, call in own_code.registered_entries(tree, registry)
     ]
     return entries, aliases
 

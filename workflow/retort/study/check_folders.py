@@ -30,7 +30,8 @@ def check_folders(config: Config, problems: Problems) -> None:
             problems.add(config.origin("study"), f"study: {what}")
     problems.add_all(_twice(config))
     if not problems.lines:
-        own_code.read_from(config.study_folders)
+        problems.attempt(config.origin("study"), "study", own_code.read_from, config.study_folders)
+    if not problems.lines:
         _check_code(config, problems)
 
 

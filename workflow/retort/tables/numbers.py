@@ -27,6 +27,9 @@ CELL = ["paper", "table", "row", "column"]
 SCORE = ["student", "task", "metric"]
 JUDGED = ["verdict", "remark", "numbers", "points_to", "computed"]
 ORIGIN = ("seconds", "max_rss_mb", "device", "commit", "at")  # of a score: how long it took, and where it comes from
+STEP = ("job", "seed", "point", "stage", "stages", "step", "steps", "loss", "learning_rate", "grad_norm",
+        "tokens_per_second", "steps_per_second", "dev", "at")  # fmt: skip
+RECORDED = ("precision", "machine", "date", "commit")  # of a recorded run: in and on what it ran, when, and which code
 
 
 def reported_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
@@ -99,22 +102,23 @@ def reported(study: Study) -> DataFrame:
 def recorded(study: Study) -> DataFrame:
     """Return a line for each number of a recorded run: `CELL`, scale, seed (none for a mean), value and origin.
 
-    Of a study of ours, `row` is the short name of a student.
+    The origin is precision, machine, date and commit. Of a study of ours, `row` is the short name of a student, the
+    record is that of `Study.record_of`, and the scale is empty: such a record does not say at which it ran.
     """
     import pandas as pd
 
-    runs = [*study.recordings.items(), *(((paper, "paper"), one) for paper in study.papers
+    runs = [*study.recordings.items(), *(((paper, ""), one) for paper in study.papers
                                          if (one := study.record_of(paper)))]  # fmt: skip
     lines = []
     for (paper, scale), run in runs:
-        whose = tuple(run.run.get(name, "") for name in ("machine", "date", "commit"))
+        whose = tuple(run.run.get(name, "") for name in RECORDED)
         for table, rows in run.tables.items():
             for row, columns in rows.items():
                 for column, (mean, *_) in columns.items():
                     seeds = run.by_seed.get(table, {}).get(row, {}).get(column)
                     for seed, value in seeds.items() if seeds else [(None, mean)]:
                         lines.append((paper, table, row, column, scale, seed, value, *whose))
-    return pd.DataFrame(lines, columns=[*CELL, "scale", "seed", "value", "machine", "date", "commit"])
+    return pd.DataFrame(lines, columns=[*CELL, "scale", "seed", "value", *RECORDED])
 
 
 def tabulated(study: Study) -> DataFrame:
@@ -153,7 +157,9 @@ def judged(study: Study) -> DataFrame:
 
 
 def steps(pattern: str = "*") -> DataFrame:
-    """Return the lines of files of steps, with the path of each; a term of the loss has a column 'terms.<name>'.
+    """Return the lines of files of steps: the keys of `STEP`, which may be missing, and the path of their file.
+
+    A term of the loss has a column 'terms.<name>'.
 
     Args:
         pattern: of the names of the files without their end, such as 'pocket-kd.tweets.*'.
@@ -161,4 +167,5 @@ def steps(pattern: str = "*") -> DataFrame:
     import pandas as pd
 
     files = [path for path in steps_files() if path.match(f"{pattern}{SUFFIX}")]
-    return pd.json_normalize([{**line, "path": str(path)} for path in files for line in read_steps(path)])
+    frame = pd.json_normalize([{**line, "path": str(path)} for path in files for line in read_steps(path)])
+    return frame.reindex(columns=list(dict.fromkeys([*STEP, "path", *frame.columns])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from retort.data.encoded import Encoded, TokenColumns
-from retort.data.formats import Fields, Record, folded
+from retort.data.formats import Fields, Record, folded, spell_label
 from retort.data.task_type import task_types
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
@@ -37,7 +36,7 @@ def class_of(value: Any, label_names: list[str], labels: list[str]) -> int:
     Raises:
         RetortError: the label is none of them.
     """
-    name, names = value if isinstance(value, str) else json.dumps(value), label_names or labels
+    name, names = spell_label(value), label_names or labels
     numbers = [str(number) for number in range(len(labels))]
     if name not in names and not label_names and name in numbers and not any(map(str.isdecimal, labels)):
         names = numbers
