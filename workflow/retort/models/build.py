@@ -99,8 +99,7 @@ def load(
         model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
         _check_types(folder)
         held = _task_heads(folder) if head in ("classification", "span") else {}
-    own = {name: list(weight.shape) for name, weight in model.state_dict().items()}
-    if held and (is_distilbert or any(own.get(name) != shape for name, shape in held.items())):
+    if held and (is_distilbert or not held.items() <= _shapes_of(model).items()):
         what = f"the head of another task, with the labels {', '.join(old.id2label.values())}"
         if say is None:
             raise RetortError(f"{folder}/model.safetensors holds {what}", "only a training can begin with a new head")
@@ -113,6 +112,10 @@ def load(
     if getattr(model.config, "pooler_relu", False):
         add_pooler_relu(model)
     return model
+
+
+def _shapes_of(model: torch.nn.Module) -> dict[str, list[int]]:
+    return {name: list(weight.shape) for name, weight in model.state_dict().items()}
 
 
 def _task_heads(folder: Path | str) -> dict[str, list[int]]:
