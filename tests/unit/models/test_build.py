@@ -171,7 +171,7 @@ def fine_tuned(folder: Path, family: str, labels: list[str], head: str = "classi
     return model
 
 
-LEFT = "holds the head of another task, with the labels a, b, c: it is left, and a new one starts"
+LEFT = "holds the head of an earlier training, with the labels a, b, c: it is left, and a new one starts"
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
@@ -185,7 +185,9 @@ def test_the_head_of_another_task_is_left(family: str, head: str, tmp_path: Path
     same = {name for name, weight in now.items() if name in before and weight.equal(before[name])}
     assert {name for name in now if name.startswith(old.base_model_prefix)} <= same
     assert not any(name.endswith("weight") for name in same if name.startswith("classifier"))
-    with pytest.raises(RetortError, match="task, with the labels a, b, c; only a training can begin with a new head"):
+    with pytest.raises(
+        RetortError, match="training, with the labels a, b, c; only a training can begin with a new head"
+    ):
         build.load(tmp_path, head, 2)
 
 

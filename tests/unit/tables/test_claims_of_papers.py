@@ -7,7 +7,7 @@ import re
 import pytest
 from retort.audit import checks, condition_of
 from retort.formatters import condition_text
-from retort.judgement.judge import Kind
+from retort.judgement.judge import Kind, recorded_numbers
 from retort.judgement.verdicts import MARGIN
 from retort.results.frames import frame_of
 from retort.specs import catalogue
@@ -121,6 +121,13 @@ def test_a_claim_on_a_recorded_run_counts_the_luck_of_one_distillation(about: st
         table.by_seed[student][column][seed] -= lower
     on_reported = judge_on_reported(study, "pocket")
     assert on_reported(claim.model_copy(update={"about": about})).verdict == verdict
+
+
+def test_recorded_numbers_have_the_units_of_their_metrics():
+    study = open_study(read_config({"papers": ["pocket"], "scale": "pocket"}))
+    table = study.exhibits["pocket", "table1"]
+    side = recorded_numbers({"table1": table}, lambda cell: f"of {cell.metric}")
+    assert {facts["unit"] for facts in side.numbers.values()} == {f"of {cell.metric}" for cell in table.cells()}
 
 
 def test_pages_print_conditions_without_check_that():

@@ -118,9 +118,13 @@ def test_a_row_with_a_student_for_each_column_is_recorded_under_them(config: dic
     assert judged == dict.fromkeys((("A", "Acc. %"), ("A", "Pearson"), ("B", "Acc. %")), "reproduced exactly")
     study = open_study(read_config(config))
     assert compare_rows(study, "tiny/table1", ["A", "B"], recorded=True)[1].startswith("mean difference 2.00")
+    shared = [*rows, {"label": "C", "students": {"m": "tiny-kd"}}]  # two rows begin with one student
+    write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": shared})
+    table = open_study(read_config(config)).exhibits["tiny", "table1"]
+    assert {cell.row for cell in table.reported_cells() if cell.column == "Acc. %"} == {"A", "B", "C"}
     twice = [row, {"label": "B", "student": "tiny-kd"}]
     write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": twice})
-    with pytest.raises(RetortError, match="student 'tiny-kd: Acc. %' stands twice"):
+    with pytest.raises(RetortError, match="would keep tiny-kd and tiny-kd-m as 'tiny-kd'"):
         open_study(read_config(config))
 
 

@@ -73,7 +73,7 @@ def load(
     """Load the model of a folder in float32, with a head; initialise a missing head at random.
 
     The model may have been fine-tuned before. A head of this kind with as many outputs is kept, whatever its task was;
-    any other head of a task is left, and a new one starts.
+    any other head of a task, and that of a DistilBERT, is left, and a new one starts.
 
     Args:
         folder: a folder with model.safetensors and config.json.
@@ -100,7 +100,7 @@ def load(
         _check_types(folder)
         held = _task_heads(folder) if head in ("classification", "span") else {}
     if held and (is_distilbert or not held.items() <= _shapes_of(model).items()):
-        what = f"the head of another task, with the labels {', '.join(old.id2label.values())}"
+        what = f"the head of an earlier training, with the labels {', '.join(old.id2label.values())}"
         if say is None:
             raise RetortError(f"{folder}/model.safetensors holds {what}", "only a training can begin with a new head")
         say(f"{folder} holds {what}: it is left, and a new one starts")

@@ -156,7 +156,7 @@ class MeasuredTable(Judging, TextTable):
         self.check_cells()
         if not self.numbers:
             check_no_repeats("row", [row.student for row in self.rows if row.student])
-            check_no_repeats("student", [f"{name}: {cell.column}" for name, cell in self._recorded_names()])
+            yield from self._shared_names()
         elif self.means:
             yield "the numbers of a paper stand in 'cells', those of a run in 'means'; give one of them"
         for cell in self.paper_cells():
@@ -168,7 +168,7 @@ class MeasuredTable(Judging, TextTable):
     def _check_means(self) -> None:
         for student, numbers in self.means.items():
             for column, (mean, *std) in numbers.items():
-                if cell := self.kept.get(student, {}).get(column):
+                for cell in self.kept.get(student, {}).get(column, [])[:1]:
                     try:
                         check_possible(cell.metric, mean, std[0] if std else None)
                     except ValueError as error:
@@ -234,19 +234,21 @@ class MeasuredTable(Judging, TextTable):
             spec=column,
         )
 
-    def _recorded_names(self) -> list[tuple[str, CellSpec]]:
-        """Return each cell of a student or teacher, after the name under which a recorded run of ours keeps it."""
-        rows = self.named_rows()
-        named = [(rows[cell.row].recorded_at(cell.spec.variant), cell) for cell in self.cells()]
-        return [(name, cell) for name, cell in named if name]
-
     @cached_property
-    def kept(self) -> dict[str, dict[str, CellSpec]]:
-        """The cells as a recorded run of ours names them: student or teacher -> column -> cell."""
-        found: dict[str, dict[str, CellSpec]] = {}
-        for name, cell in self._recorded_names():
-            found.setdefault(name, {})[cell.column] = cell
+    def kept(self) -> dict[str, dict[str, list[CellSpec]]]:
+        """The cells as a recorded run of ours names them: student or teacher -> column -> cells, of as many rows."""
+        rows, found = self.named_rows(), dict[str, dict[str, list[CellSpec]]]()
+        for cell in self.cells():
+            if name := rows[cell.row].recorded_at(cell.spec.variant):
+                found.setdefault(name, {}).setdefault(cell.column, []).append(cell)
         return found
+
+    def _shared_names(self) -> Iterator[str]:
+        """Yield a line for each name under which a recorded run of ours would keep two students of a column."""
+        for name, columns in self.kept.items():
+            for column, cells in columns.items():
+                if len(students := sorted({cell.student for cell in cells})) > 1:
+                    yield f"column '{column}': a recorded run would keep {' and '.join(students)} as '{name}'"
 
     def timed_without_gpu(self) -> MeasuredTable:
         """Return the table with each latency on a GPU measured on the device of the job instead."""
@@ -282,13 +284,13 @@ class MeasuredTable(Judging, TextTable):
             return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.paper_cells()]
         return [
             replace(
-                recorded_cell(self.kept[student][column].row, column, values, self.runs),
+                recorded_cell(cell.row, column, values, self.runs),
                 decimals=self.decimals,
                 by_seed=tuple(sorted(self.by_seed.get(student, {}).get(column, {}).items())),
             )
             for student, columns in self.means.items()
             for column, values in columns.items()
-            if column in self.kept.get(student, {})
+            for cell in self.kept.get(student, {}).get(column, [])
         ]
 
     @property

@@ -32,6 +32,7 @@ from retort.specs import catalogue
 from retort.specs.loading import shown
 from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
+from retort.tables.measure import unit_of
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
 from retort.tables.render import TEMPLATES, document
 from retort.tables.replications import replicated_sides
@@ -185,7 +186,7 @@ def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgeme
     exhibits = {name: study.exhibits[paper, name] for name in names}
     reported = reported_numbers(exhibits)
     if study.papers[paper].ours:
-        record, recorded = study.record_of(paper), recorded_numbers(exhibits)
+        record, recorded = study.record_of(paper), recorded_numbers(exhibits, unit_of)
         assumed = assumed_by(study, paper, record.distillations if record else None)
         return lambda claim: judge_runs(claim, recorded, assumed)
     with_recomputed = recomputed_averages(reported, exhibits)

@@ -203,7 +203,8 @@ def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, MeasuredCe
     """Return the measurement of a cell that is computed from other cells of its row: a mean, or a change in %."""
     columns = [(name, row[name]) for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
     read = [one for _, one in columns]
-    if waiting := [one.reason for one in read if one.status is Status.SERVER]:
+    waiting = [one.reason for one in read if one.status is Status.SERVER]
+    if waiting and all(one.status is not Status.DIVERGED for one in read):
         seed = seeds_of(study, cell.student)[0]
         compute = statistics.mean if cell.spec.mean_of else _change
         on_dev = [one.dev if one.status is Status.SERVER else one.by_seed.get(seed) for one in read]

@@ -111,9 +111,10 @@ def recorded(study: Study) -> DataFrame:
                                          if (one := study.record_of(paper)))]  # fmt: skip
     lines = []
     for (paper, scale), run in runs:
-        whose = tuple(run.run.get(name, "") for name in RECORDED)
+        later = {(table, row): one.run for one in run.added for table, rows in one.rows.items() for row in rows}
         for table, rows in run.tables.items():
             for row, columns in rows.items():
+                whose = [later.get((table, row), run.run).get(name, "") for name in RECORDED]
                 for column, (mean, *_) in columns.items():
                     seeds = run.by_seed.get(table, {}).get(row, {}).get(column)
                     for seed, value in seeds.items() if seeds else [(None, mean)]:
