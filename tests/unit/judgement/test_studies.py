@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from retort.judgement.difference import paired_test
 from retort.specs.yaml_reader import read_yaml
+from scipy.stats import f as f_distribution
 
 from tests.conftest import ROOT
 
 SOFT_LABELS, LENGTHS = (ROOT / "workflow/papers" / name for name in ("soft-labels", "lengths"))
 ROWS, SLOPE = ("100", "300", "1,000", "2,900"), np.array([-3, -1, 1, 3]) * 6 / 20  # the fitted change over all rows
-STEPS = ("40", "120", "360")  # a stage; those of 1,080 are not recorded yet
+STEPS = ("40", "120", "360")  # a stage, of all methods; of attention and labels alone, 1,080 are recorded, too
 FROM_SOFT_LABELS = {"all-texts": "soft labels of all texts first", "kd": "soft labels of the same rows"}
 OBJECTIVES = {
     "att-kl": "attention KL",
@@ -30,6 +31,13 @@ def told(values: Any) -> str:
     assert found.difference
     low, high = found.difference.interval()
     return f"{found.mean:.1f} ({low:.1f} to {high:.1f})"
+
+
+def paired_p(values: Any) -> float:
+    """Return the p-value of the paired t-test of differences."""
+    p = paired_test({("", ""): values.tolist()}).p
+    assert p is not None
+    return p
 
 
 def scores(record: Path, row: str, *columns: str, table: str = "table1") -> Any:
@@ -52,15 +60,36 @@ def test_the_guide_has_the_gains_by_soft_labels(task: str) -> None:
     assert f"{(without - labels).mean():.1f} on {task.lower()}" in guide
 
 
-def by_steps(row: str) -> Any:
+def by_steps(row: str, *more: str) -> Any:
     """Return the recorded scores of the study of length, steps by seeds."""
-    return scores(LENGTHS / "recorded/float32.yaml", row, *(f"{steps} steps: QNLI" for steps in STEPS))
+    return scores(LENGTHS / "recorded/float32.yaml", row, *(f"{steps} steps: QNLI" for steps in (*STEPS, *more)))
+
+
+def test_the_guide_has_the_first_test_of_length() -> None:
+    guide = " ".join((LENGTHS / "README.md").read_text().split())
+    gains = by_steps("att-kl", "1,080") - by_steps("labels", "1,080")  # steps by seeds
+    change = SLOPE @ gains
+    assert f"by {told(change)} points from 40 to 1,080 steps; p = {paired_p(change):.3f}" in guide
+    apart = np.array([[1, -1, -1, 1], [-1, 3, -3, 1]]) @ gains  # of a straight line: 0
+    mean, seeds = apart.mean(axis=1), apart.shape[1]
+    t2 = seeds * mean @ np.linalg.solve(np.cov(apart), mean)  # Hotelling
+    assert f"(residuals: p = {f_distribution.sf((seeds - 2) / (2 * (seeds - 1)) * t2, 2, seeds - 2):.3f})" in guide
+    assert f"changes by {told(gains[3] - gains[2])} points" in guide
+    assert f"is {change.std(ddof=1):.1f} points" in guide
+
+
+def test_the_guide_has_what_labels_alone_learn_late() -> None:
+    guide = " ".join((LENGTHS / "README.md").read_text().split())
+    labels, attention = (by_steps(row, "1,080")[3] for row in ("labels", "att-kl"))
+    assert f"({labels.min():.1f} to {labels.max():.1f}, mean {labels.mean():.1f})" in guide
+    assert f"attention then has {attention.min():.1f} to {attention.max():.1f}" in guide
 
 
 @pytest.mark.parametrize("method", OBJECTIVES)
 def test_the_guide_has_the_gains_by_length(method: str) -> None:
     guide, gains = (LENGTHS / "README.md").read_text(), by_steps(method) - by_steps("labels")
-    assert f"| {OBJECTIVES[method]} | {' | '.join(map(told, gains))} |" in guide
+    last = "\u2013" if method != "att-kl" else told((by_steps(method, "1,080") - by_steps("labels", "1,080"))[3])
+    assert f"| {OBJECTIVES[method]} | {' | '.join([*map(told, gains), last])} |" in guide
     assert f"| {OBJECTIVES[method]} | {told(gains[2] - gains[0])} |" in guide
 
 
