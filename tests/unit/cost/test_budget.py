@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import Maker, take
 from retort.cost.budget import NONE, Demand, Price, Prices, choose_runs, joined_runs, weight_of
 from retort.cost.jobs import Jobs
 from retort.cost.overview import hours_of
@@ -18,6 +19,7 @@ from retort.cost.speed import Speed
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.run.workflow import everything
+from retort.settings.inputs import settings_section
 from retort.specs.config import read_config
 from retort.study.addresses import name_of_seeds, score_file
 
@@ -153,3 +155,56 @@ def test_a_score_counts_if_it_has_the_settings_of_the_study(tiny: Callable[..., 
     set_value(study_folder, AGNOSTIC, "schedule", "steps", to=60)
     assert tiny().begun() == {}
     assert tiny().hours(runs) > every.spent() > tiny().spent() == 0
+
+
+def test_a_scored_distillation_whose_model_is_gone_costs_nothing_where_a_further_one_is_asked_for(
+    tiny: Callable[..., Prices],
+) -> None:
+    before, tasks = tiny(), frozenset(["mood"])
+    two = before.hours({"tiny-predicting": (tasks, 2)})
+    write_scores(before, "tiny-predicting", "mood", [1, 2])
+    after = tiny()
+    again = [after.hours({"tiny-predicting": (tasks, count)}) for count in (1, 2)]
+    assert again[0] == 0
+    distil = next(job for job in before.jobs.by_key.values() if job.name == "distill_students(tiny-predicting)")
+    assert two - again[1] > hours_of([distil], before.speed) > 0
+
+
+def test_a_further_distillation_of_a_student_from_a_group_is_priced_as_one_alone(tiny: Callable[..., Prices]) -> None:
+    def prices(job: str) -> list[float]:
+        model = Path("results/students/tiny-predicting/model")
+        model.mkdir(parents=True, exist_ok=True)
+        (model / "README.md").write_text("# A model")
+        take(model, job, Maker(commit="c", code="d"), [], {})
+        return [tiny().hours({"tiny-predicting": (frozenset(["mood"]), count)}) for count in (1, 2, 3)]
+
+    assert prices("distill_students(tiny-teacher_1)") == pytest.approx(prices("distill_students(tiny-predicting)"))
+
+
+def test_a_group_that_was_distilled_with_other_settings_is_not_spent(tiny: Callable[..., Prices]) -> None:
+    settings = tiny().plan.settings.students["tiny-predicting"]
+    card = Path("results/distilled/tiny-predicting/tiny-predicting/README.md")
+    card.parent.mkdir(parents=True)
+    card.write_text(settings_section(settings))
+    assert tiny().spent() > 0
+    card.write_text(settings_section(settings.model_copy(update={"seed": 9})))
+    assert tiny().spent() == 0
+
+
+def test_distillations_that_a_protocol_asks_for_are_counted_with_their_student(
+    tiny: Callable[..., Prices], study_folder: Path
+) -> None:
+    set_value(study_folder, AGNOSTIC, "distillation_seeds", to=[1, 2, 3])
+    before = tiny()
+    runs = before.whole("tiny-predicting", ["mood"])
+    assert runs == {"tiny-predicting": (frozenset(["mood"]), 3)}
+    total = before.hours(runs)
+    further = [name for name in before.plan.study.further if name.startswith("tiny-predicting")]
+    for name in ("tiny-predicting", *further):
+        Path("results/scores", name).mkdir(parents=True, exist_ok=True)
+        write_scores(before, "tiny-predicting", "mood", [1, 2], named=name)
+    after = tiny()
+    assert len(further) == 2
+    assert set(after.begun()) == {"tiny-predicting"}
+    assert after.hours(runs) == 0
+    assert after.spent() == pytest.approx(total)

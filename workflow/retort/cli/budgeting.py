@@ -160,7 +160,7 @@ def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[s
 def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, object]:
     """Return the content of a configuration that makes some runs and no others."""
     every, left = defaultdict[str, set[str]](set), {}
-    for name, task in prices.plan.pairs:
+    for name, task in prices.pairs:
         every[name].add(task)
     spent = prices.hours(runs)
     for name, tasks in sorted(every.items()):

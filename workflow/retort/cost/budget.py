@@ -21,7 +21,7 @@ from retort.cost.overview import hours_of, with_models
 from retort.cost.speed import Speed
 from retort.plan import resolve
 from retort.plan.plan import Plan
-from retort.plan.sharing import student_is_made
+from retort.plan.sharing import student_is_made, students_in
 from retort.settings.inputs import first_difference
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder
 from retort.study.distillations import distillations_of, enter_further, further_name, has_distillation, trained_anew
@@ -30,7 +30,8 @@ from retort.study.study import Study
 
 # student or teacher -> its tasks, and the seeds on each of them; or the distillations, each with all of its seeds
 Runs = Mapping[str, tuple[frozenset[str], int]]
-OF_A_DISTILLATION = ("distill_students", "save_student", "run_grid", "run_grid_on_task")  # rules
+DISTILS = "distill_students"
+OF_A_DISTILLATION = (DISTILS, "save_student", "run_grid", "run_grid_on_task")  # rules
 Price = Callable[[Runs], float]  # the hours that some runs still take
 NONE: Runs = {}
 FREE = 1e-9  # hours
@@ -139,6 +140,8 @@ class Prices:
     def __init__(self, plan: Plan, speed: Speed) -> None:
         self.plan, self.jobs, self.speed = plan, Jobs(plan), speed
         self.found = _with_what_is_found(plan.study)
+        # further distillations that a protocol asks for count with their student
+        self.pairs = [pair for pair in plan.pairs if pair[0] not in plan.study.further]
         self._before = functools.cache(self._uncached_before)
         self._before_tasks = functools.cache(self._uncached_before_tasks)
         self._of_seeds = functools.cache(self._uncached_of_seeds)
@@ -150,8 +153,11 @@ class Prices:
         for student, (tasks, count) in runs.items():
             seeds = {task: self._of_seeds(student, task) for task in tasks}
             of_seeds += sum(each * max(0, count - made) for each, made in seeds.values())
-            shared |= self._before_tasks(student, frozenset(task for task in tasks if seeds[task][1] < count))
-            for key, (taken, made) in self._once_more(student, tasks).items():
+            once_more, scored = self._once_more(student, tasks), any(made for _, made in seeds.values())
+            before = self._before_tasks(student, frozenset(task for task in tasks if seeds[task][1] < count))
+            # the model of the first distillation may be deleted after its scores
+            shared |= {key: taken for key, taken in before.items() if not (scored and self._distils(key, once_more))}
+            for key, (taken, made) in once_more.items():
                 shared |= {f"{key}, once more {number}": taken for number in range(made, count)}
         return of_seeds + sum(shared.values())
 
@@ -161,7 +167,7 @@ class Prices:
         What a score was made from is finished, also if it is deleted.
         """
         shared, of_seeds = dict[str, float](), 0.0
-        for student, task in self.plan.pairs:
+        for student, task in self.pairs:
             each, made = self._of_seeds(student, task)
             of_seeds += each * made
             left = {} if made else self._before(student, task, True)
@@ -185,7 +191,7 @@ class Prices:
 
     def begun(self) -> Runs:
         """Return the runs of which there is a score."""
-        every = ({name: (frozenset([task]), self._of_seeds(name, task)[1])} for name, task in self.plan.pairs)
+        every = ({name: (frozenset([task]), self._of_seeds(name, task)[1])} for name, task in self.pairs)
         return functools.reduce(joined_runs, (each for each in every if next(iter(each.values()))[1]), NONE)
 
     def _uncached_before_tasks(self, student: str, tasks: frozenset[str]) -> dict[str, float]:
@@ -237,10 +243,17 @@ class Prices:
             scored = self._of_seeds(student, task)[1]
             for key, taken in self._before(student, task, False).items():
                 of = set(vars(jobs[key].wildcards).values())
+                if jobs[key].rule.name == DISTILS:  # a finished student remembers its group, which is not made again
+                    of = names.intersection(students_in(self.plan, jobs[key].wildcards.group))
+                    taken = sum(self.speed.hours(self.jobs.estimates.of(DISTILS, group=name).work) for name in of)
                 if jobs[key].rule.name in OF_A_DISTILLATION and (own := names & of):
                     before = 1 if task in of else self._distilled(*own)
                     found[key] = taken, max(scored, before, found.get(key, (0.0, 0))[1])
         return found
+
+    def _distils(self, key: str, once_more: Mapping[str, object]) -> bool:
+        """Return whether a job makes the model of a distillation, among those that each has for itself."""
+        return key in once_more and self.jobs.by_key[key].rule.name in (DISTILS, "save_student")
 
     def _distilled(self, student: str) -> int:
         """Count the first distillation of a student on a corpus, and the further ones whose models are there."""

@@ -112,6 +112,9 @@ class Job:
     def _is_outdated(self) -> bool:
         """Whether the result of a distillation or a grid tells that it was made with other settings."""
         name, result = self.rule.name, Path(self.result)
+        if name == "distill_students":  # as the run sees it (`plan/sharing.py`)
+            members = self.rule.params["settings"](self.wildcards, None)
+            return any(settings_in(result / one / "README.md") not in (None, own) for one, own in members.items())
         if name in CARDED:
             return settings_in(result / "README.md") not in (None, self.rule.params["settings"](self.wildcards))
         recorded = checksums.whole(result) if name in GRIDS else None
