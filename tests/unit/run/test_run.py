@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
-from retort.job import attempts, planned_run
+from retort.job import attempts, forkserver, planned_run
 from retort.job.context import job
 from retort.job.locks import hold_claim
 from retort.job.planned_run import PlannedJob
@@ -98,6 +99,28 @@ def test_what_is_asked_for_by_name_without_its_data_has_the_known_reason(config:
         RetortError, match="^nothing runs for tiny-attention, mood; source texts is not there: its fold"
     ):
         ask(Wildcards(fromdict={"student": "tiny-attention", "task": "mood"}))
+
+
+def test_pages_that_are_made_anew_have_a_server_of_forks(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[Any] = []
+    monkeypatch.setattr("retort.job.forkserver.start", began.append)
+    main = Run(dict(config), {}, is_dry=False)
+    for name in ("table1", "table2", "table3", "table4"):
+        path = Path(f"results/tables/tiny/{name}.csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    planned = [
+        SimpleNamespace(rule=SimpleNamespace(name="make_table"), wildcards={"paper": "tiny", "table": name}, input=(),
+                        output=[f"results/tables/tiny/{name}.csv"], temp_output=(),
+                        log=[f"results/logs/make_table/tiny.{name}.log"])
+        for name in ("table1", "table2", "table3", "table4")
+    ]  # fmt: skip
+    main.begin({"results/sources/texts"}, planned[:2])
+    assert began == []
+    main.begin({"results/sources/texts"}, planned)
+    assert began == [forkserver.PRELOADED]  # the source is fetched, too
 
 
 def test_a_run_that_is_refused_deletes_no_stored_activations(

@@ -105,9 +105,11 @@ class Run:
 
             verify_at_start({path for _, makes, _ in run_folder.others_at_work() for path in makes})
         if not self.plan.config.cluster:
-            missing = [job.rule.name for job in jobs if not Path(job.result).exists()]
-            if len(missing) > FEW:
-                forkserver.start(forkserver.FOR_PAGES if PRINTING.issuperset(missing) else forkserver.PRELOADED)
+            ahead = {job.key: job.rule.name for job in jobs if not Path(job.result).exists()}
+            ahead |= {each.log: each.name.partition(":")[0] for each in work.jobs}  # also what is made anew
+            if len(ahead) > FEW:
+                printing = PRINTING.issuperset(ahead.values())
+                forkserver.start(forkserver.FOR_PAGES if printing else forkserver.PRELOADED)
         if forkserver.is_running():
             shell.prefix(forkserver.shell_prefix().replace("{", "{{").replace("}", "}}"))  # it formats what it gets
 
