@@ -144,7 +144,7 @@ def test_the_claim_of_a_dead_process_of_this_machine_counts_no_more(tmp_path: Pa
     dead = held.replace(f'"pid": "{os.getpid()}"', '"pid": "4194304"')  # above the largest number of a process
     path.write_text(dead)
     assert living_owner(path) is None
-    path.write_text(dead.replace(f'"host": "{owner["host"]}"', '"host": "another"'))
+    path.write_text(dead.replace(f'"machine": "{owner["machine"]}"', '"machine": "another"'))
     assert living_owner(path)
     assert path.exists()
 

@@ -27,7 +27,7 @@ from retort.job.locks import AtWork, hold_claim, in_turn, living_owner
 FOLDER = Path("/tmp/gpus-of-retort")  # known to all users; no name of a server of forks begins like it
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 QUERY = ("nvidia-smi", "--query-gpu=index,uuid,memory.used,memory.total", "--format=csv,noheader,nounits")
-PROCESS = ("pid", "host")  # what tells a process, in its claims
+PROCESS = ("pid", "machine")  # what tells a process, in its claims
 FILLED = 0.1  # of a GPU's memory: more than this is no desktop's, and no remainder of a process that has just ended
 CONTEXT_MB = 1024  # what a process takes of a GPU before its first tensor
 PAUSE, TRIES = 60.0, 60  # seconds before an attempt that lacked memory is tried again, and how often it is

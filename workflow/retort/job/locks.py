@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TypeVar
 
+from retort import machine
 from retort.errors import RetortError
 from retort.job import slurm
 
@@ -71,7 +72,7 @@ def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
         slurm_job = slurm.job_id()
         who = f"process {os.getpid()} on {socket.gethostname()}" + (f", Slurm job {slurm_job}" if slurm_job else "")
         claim.truncate(0)
-        process = {"pid": str(os.getpid()), "host": socket.gethostname(), "since": str(time.time())}
+        process = {"pid": str(os.getpid()), "machine": machine.name(), "since": str(time.time())}
         owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job, **process}
         claim.write(f"{json.dumps(owner)}\n{more}")
         claim.flush()
@@ -118,7 +119,7 @@ def living_owner(path: Path) -> dict[str, str] | None:
     """
     try:
         owner = _owner(path.read_text(encoding="utf-8"))
-        if owner.get("host") == socket.gethostname():
+        if owner.get("machine") == machine.name():  # two containers may share the name of a host
             os.kill(int(owner["pid"]), 0)  # signal 0 only asks whether the process is there
     except (FileNotFoundError, ProcessLookupError):
         return None
