@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from retort.judgement.recorded import at_floor, order_of
 from retort.report.outcome import Files, Shown
+from retort.report.page import plot_of
 from retort.results import frames
 from retort.specs.across import Facts
 from retort.specs.config import read_config
@@ -162,3 +163,15 @@ def test_a_task_on_which_students_stay_at_a_constant_answer_decides_nothing(stud
     assert judged(study).recorded == {}  # its only column has no number that counts
     _, nearby = Shown(study, "tiny", files_of(study)).openings
     assert (nearby.stuck, nearby.orders) == ([reason], {})
+
+
+def test_a_plot_of_a_run_names_the_recorded_run_of_its_own_scale(study: Study) -> None:
+    longer = open_study(study.config.model_copy(update={"scale": "reduced-360"}))
+    recorded(longer, reduced=BELOW, reduced_360=ABOVE)
+    files = files_of(longer)
+    where = {"paper": "tiny", "table": "table1", "column": "Acc. %", "unit": "x100", "scale": "reduced-360"}
+    lines = [{**where, "row": row, "recorded": statistics.mean(scores)} for row, scores in ABOVE.items()]
+    frames.write(files.csv("tiny", "table1"), frames.frame_of(lines))
+    plot = plot_of(Shown(longer, "tiny", files), "table1")
+    assert plot
+    assert "recorded at scale reduced-360" in plot.panels[0].legend.values()
