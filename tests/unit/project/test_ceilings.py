@@ -73,7 +73,7 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (26986, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines": (26985, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
     "code lines of tests": (22886, lambda: code_lines(TESTS)),
 }
 

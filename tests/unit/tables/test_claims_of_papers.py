@@ -124,10 +124,10 @@ def test_a_claim_on_a_recorded_run_counts_the_luck_of_one_distillation(about: st
 
 
 def test_recorded_numbers_have_the_units_of_their_metrics():
-    study = open_study(read_config({"papers": ["pocket"], "scale": "pocket"}))
-    table = study.exhibits["pocket", "table1"]
-    side = recorded_numbers({"table1": table}, lambda cell: f"of {cell.metric}")
-    assert {facts["unit"] for facts in side.numbers.values()} == {f"of {cell.metric}" for cell in table.cells()}
+    table = open_study(read_config({"papers": ["pocket"], "scale": "pocket"})).exhibits["pocket", "table1"]
+    units = {("table1", cell.row, cell.column): f"of {cell.metric}" for cell in table.cells()}
+    found = recorded_numbers({"table1": table}, units).numbers
+    assert {facts["unit"] for facts in found.values()} == {*units.values()}
 
 
 def test_pages_print_conditions_without_check_that():

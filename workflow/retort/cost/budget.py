@@ -31,7 +31,7 @@ from retort.study.study import Study
 # student or teacher -> its tasks, and the seeds on each of them; or the distillations, each with all of its seeds
 Runs = Mapping[str, tuple[frozenset[str], int]]
 DISTILS = "distill_students"
-OF_A_DISTILLATION = (DISTILS, "save_student", "run_grid", "run_grid_on_task")  # rules
+OF_A_DISTILLATION = (DISTILS, "run_grid", "run_grid_on_task")  # rules
 Price = Callable[[Runs], float]  # the hours that some runs still take
 NONE: Runs = {}
 FREE = 1e-9  # hours
@@ -156,7 +156,8 @@ class Prices:
             once_more, scored = self._once_more(student, tasks), any(made for _, made in seeds.values())
             before = self._before_tasks(student, frozenset(task for task in tasks if seeds[task][1] < count))
             # the model of the first distillation may be deleted after its scores
-            shared |= {key: taken for key, taken in before.items() if not (scored and self._distils(key, once_more))}
+            gone = {key for key in once_more if scored and self.jobs.by_key[key].rule.name == DISTILS}
+            shared |= {key: taken for key, taken in before.items() if key not in gone}
             for key, (taken, made) in once_more.items():
                 shared |= {f"{key}, once more {number}": taken for number in range(made, count)}
         return of_seeds + sum(shared.values())
@@ -250,10 +251,6 @@ class Prices:
                     before = 1 if task in of else self._distilled(*own)
                     found[key] = taken, max(scored, before, found.get(key, (0.0, 0))[1])
         return found
-
-    def _distils(self, key: str, once_more: Mapping[str, object]) -> bool:
-        """Return whether a job makes the model of a distillation, among those that each has for itself."""
-        return key in once_more and self.jobs.by_key[key].rule.name in (DISTILS, "save_student")
 
     def _distilled(self, student: str) -> int:
         """Count the first distillation of a student on a corpus, and the further ones whose models are there."""

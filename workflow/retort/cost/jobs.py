@@ -19,7 +19,7 @@ from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.shared_activations import shared_activations
-from retort.plan.sharing import companions_of, divided_seeds
+from retort.plan.sharing import companions_of, divided_seeds, group_is_free
 from retort.settings.inputs import first_difference, settings_in
 
 Record = dict[str, Any]
@@ -112,15 +112,14 @@ class Job:
     def _is_outdated(self) -> bool:
         """Whether the result of a distillation or a grid tells that it was made with other settings."""
         name, result = self.rule.name, Path(self.result)
-        if name == "distill_students":  # as the run sees it (`plan/sharing.py`)
+        if name == "distill_students":
             members = self.rule.params["settings"](self.wildcards, None)
-            return any(settings_in(result / one / "README.md") not in (None, own) for one, own in members.items())
+            return not group_is_free(self.wildcards.group, members, members.__getitem__)
         if name in CARDED:
             return settings_in(result / "README.md") not in (None, self.rule.params["settings"](self.wildcards))
         recorded = checksums.whole(result) if name in GRIDS else None
-        if recorded is None or not recorded.settings:
-            return False
-        return recorded.settings != digest_of(self.rule.params["settings"](self.wildcards))
+        own = digest_of(self.rule.params["settings"](self.wildcards)) if recorded else ""
+        return recorded is not None and recorded.settings not in ("", own)
 
 
 class Jobs:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -37,7 +37,6 @@ from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
 from retort.specs.reported import Number, read_number
-from retort.specs.rows import CellSpec
 from retort.study.reasons import Status
 
 if TYPE_CHECKING:  # pandas takes long to import
@@ -181,15 +180,14 @@ def reported_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
     return Side(claim_frame(_reported(exhibits)))
 
 
-def recorded_numbers(exhibits: Mapping[str, Exhibit], unit_of: Callable[[CellSpec], str]) -> Side:
+def recorded_numbers(exhibits: Mapping[str, Exhibit], units: Mapping[Key, str]) -> Side:
     """Return the numbers that a study of ours recorded, judged as those of any run.
 
     Args:
         exhibits: the tables and figures of the study by name.
-        unit_of: returns the unit of a cell, as frames have it.
+        units: the unit of each cell, as frames have it.
     """
-    cells = {(name, one.row, one.column): one for name, exhibit in exhibits.items() for one in exhibit.cells()}
-    found = {key: {**facts, "unit": unit_of(cells[key])} for key, facts in _reported(exhibits).items() if key in cells}
+    found = {key: {**facts, "unit": units[key]} for key, facts in _reported(exhibits).items() if key in units}
     return Side(claim_frame(found), Reached)
 
 

@@ -7,6 +7,7 @@ re-runs only what depends on that student.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -66,20 +67,27 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
     ]
     taken = set(map(remembered_group, set(plan.task_agnostic) - set(unmade)))
     groups, together = dict[str, list[str]](), jobs_of(plan, unmade, fits)
-    alone = set(unmade).difference(*together)
-    for members in [*together, *([name] for name in sorted(alone) if not _is_free(plan, name, [name]))]:
+    is_free = functools.partial(group_is_free, settings_of=lambda name: plan.settings.students[name].as_json())
+    alone = ([name] for name in sorted(set(unmade).difference(*together)) if not is_free(name, [name]))
+    for members in [*together, *alone]:
         teacher = plan.study.students[members[0]].teacher
         names = (f"{teacher}_{number}" for number in itertools.count(1))  # no student has such a name
-        free = (name for name in names if name not in taken | groups.keys() and _is_free(plan, name, members))
+        free = (name for name in names if name not in taken | groups.keys() and is_free(name, members))
         groups[next(free)] = members
     return groups
 
 
-def _is_free(plan: Plan, group: str, members: Iterable[str]) -> bool:
-    """Return whether the folder of a group has no student yet, or each that is asked for, with the settings of now."""
+def group_is_free(group: str, members: Iterable[str], settings_of: Callable[[str], object]) -> bool:
+    """Return whether the folder of a group has no student yet, or each that is asked for, with the settings of now.
+
+    Args:
+        group: the group.
+        members: the students that are asked for.
+        settings_of: returns the settings of a student, as JSON values.
+    """
     folder = Path("results/distilled", group)
     held = {path.parent.name: settings_in(path) for path in folder.glob("*/README.md")}
-    return not held or all(held.get(name) == plan.settings.students[name].as_json() for name in members)
+    return not held or all(held.get(name) == settings_of(name) for name in members)
 
 
 def students_in(plan: Plan, group: str) -> list[str]:

@@ -73,20 +73,17 @@ class Answered:
         """How sure the answer is, as a phrase of what each side says."""
         if not any(one.claims for one in self.sources):
             ours = sum(one.shown.spec.ours for one in self.sources)
-            by = [
-                f"reported by {_counted(papers, 'paper', 'papers')}" if (papers := len(self.sources) - ours) else "",
-                f"measured by {_counted(ours, 'study', 'studies')} of ours" if ours else "",
-            ]
-            text = "; ".join(filter(None, [*by, "no claim tests it"]))
-            return f"{text[0].upper()}{text[1:]}."
+            papers = len(self.sources) - ours
+            told = [f"reported by {_counted(papers, 'paper', 'papers')}"] if papers else []
+            told += [f"measured by {_counted(ours, 'study', 'studies')} of ours"] if ours else []
+            return _sentence([*told, "no claim tests it"])
         found = {side: [said for one in self.sources if (said := one.on_side(side))] for side in SIDES}
         told = [_told(side, of_sources) for side, of_sources in found.items() if of_sources]
         if not found[SMALLER] and not found[OURS]:
             told.append("not tested by us")
         if not found[REPORTED]:
             told.append("no paper tests it")
-        text = "; ".join(told)
-        return f"{text[0].upper()}{text[1:]}."
+        return _sentence(told)
 
     @property
     def contradicted(self) -> list[str]:
@@ -98,6 +95,12 @@ class Answered:
             for one in outcomes
             if one.agrees is False
         ]
+
+
+def _sentence(phrases: Sequence[str]) -> str:
+    """Return phrases as one sentence."""
+    text = "; ".join(phrases)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _counted(count: int, one: str, many: str) -> str:

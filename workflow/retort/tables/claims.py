@@ -32,7 +32,7 @@ from retort.specs import catalogue
 from retort.specs.loading import shown
 from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
-from retort.tables.measure import unit_of
+from retort.tables.measure import units_of
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
 from retort.tables.render import TEMPLATES, document
 from retort.tables.replications import replicated_sides
@@ -184,11 +184,11 @@ def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgeme
     """Return a function that judges a claim on reported numbers; those of a study of ours are judged as runs."""
     names = {name for claim in study.claims.get(paper, {}).values() for name in claim.tables}
     exhibits = {name: study.exhibits[paper, name] for name in names}
-    reported = reported_numbers(exhibits)
     if study.papers[paper].ours:
-        record, recorded = study.record_of(paper), recorded_numbers(exhibits, unit_of)
+        record, recorded = study.record_of(paper), recorded_numbers(exhibits, units_of(exhibits))
         assumed = assumed_by(study, paper, record.distillations if record else None)
         return lambda claim: judge_runs(claim, recorded, assumed)
+    reported = reported_numbers(exhibits)
     with_recomputed = recomputed_averages(reported, exhibits)
     return lambda claim: judge_reported(claim, reported, with_recomputed)
 

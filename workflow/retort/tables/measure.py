@@ -247,6 +247,11 @@ def unit_of(cell: CellSpec) -> str:
     return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
 
 
+def units_of(exhibits: Mapping[str, Exhibit]) -> dict[tuple[str, str, str], str]:
+    """Return the table, row and column of each cell of some tables and figures -> its unit."""
+    return {(name, cell.row, cell.column): unit_of(cell) for name, one in exhibits.items() for cell in one.cells()}
+
+
 def joined_with_reported(inputs: Inputs, exhibit: Exhibit, cells: Iterable[Mapping[str, Any]]) -> DataFrame:
     """Return the frame of an exhibit: its cells with what was measured, joined with what is reported of them.
 

@@ -21,7 +21,7 @@ from retort.specs.rows import CellSpec
 from retort.study.study import Study
 from retort.tables.base import Inputs
 from retort.tables.layout import ByOthers, Entry, Grid, GridRow, as_reported, entry, verdict_remark
-from retort.tables.measure import joined_with_reported, unit_of
+from retort.tables.measure import joined_with_reported, unit_of, units_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -76,8 +76,7 @@ def replicated_sides(study: Study, paper: str) -> dict[str, Side]:
 
 def _facts(study: Study, paper: str, one: Replication) -> dict[Key, Facts]:
     """Return what a source says of each cell of a paper that it has; scores have a unit, so that they may be drawn."""
-    units = {(name, cell.row, cell.column): unit_of(cell) for name in one.tables
-             for cell in study.exhibits[paper, name].cells()}  # fmt: skip
+    units = units_of({name: study.exhibits[paper, name] for name in one.tables})
     return {
         key: facts_of(told, runs, told.std, unit=units[key])
         for key, text, runs in numbers_of(one)
