@@ -68,10 +68,10 @@ def test_a_tokenizer_has_as_many_tokens_as_the_vocabulary_and_knows_all_letters(
     assert tokenizer.vocabulary == VOCABULARY
     for language in ("en", *SCRIPTS):
         words = lexicon(language)
-        ids, _ = tokenizer.texts.encode([words.text([*words.signs, *words.words]) + words.end])
+        ids, _ = tokenizer.encode([words.text([*words.signs, *words.words]) + words.end])
         assert tokenizer.special.unknown not in ids, language
     english = lexicon("en")
-    assert len(tokenizer.texts.encode([english.text([english.words[0], *english.words])])[0]) <= 28
+    assert len(tokenizer.encode([english.text([english.words[0], *english.words])])[0]) <= 28
 
 
 @pytest.mark.parametrize("family", FAMILIES)

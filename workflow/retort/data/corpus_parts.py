@@ -193,7 +193,7 @@ def _tokenize(
     cleaned = ((number, clean_text(document)) for number, document in enumerate(chunk, start=consumed + 1))
     kept = [(number, text) for number, text in cleaned if len(text) >= max(component.cleaning.minimum, 1)]
     split = [packer.texts(text) for _, text in kept]
-    input_ids, text_lengths = tokenizer.texts.encode(list(itertools.chain(*split)))
+    input_ids, text_lengths = tokenizer.encode(list(itertools.chain(*split)))
     return TokenShard(
         input_ids=input_ids.astype(token_dtype(tokenizer.vocabulary)),
         text_lengths=text_lengths,
