@@ -37,15 +37,22 @@ def scores_of(runs: int, shared: float, apart: float, tables: int, step: float =
     return step * np.round((scores + draw.uniform(0, step, (tables, 1, 1))) / step) if step else scores
 
 
+def cells_of(scores: Any, paired: bool = False, keys: Any = None) -> CellValues:
+    """Return cells by the scores of their runs: (cells, runs), in one column of as many rows unless keys are given."""
+    by_seed = np.empty(len(scores), object)
+    for row, values in enumerate(scores):
+        by_seed[row] = tuple(enumerate(values)) if paired else ()
+    if keys is None:
+        keys = np.array([("table", str(row), "c") for row in range(len(scores))], object)
+    means, fixed = scores.mean(axis=1), {"n": scores.shape[1], "unit": "x100", "text": ""}
+    facts = {name: np.full(len(scores), one, object if isinstance(one, str) else None) for name, one in fixed.items()}
+    facts |= {"std": scores.std(axis=1, ddof=1), "by_seed": by_seed, "value": means}
+    return CellValues(keys, np.arange(len(scores)), facts, means[:, None])
+
+
 def _above(scores: Any, paired: bool, draw: np.random.Generator) -> Any:
     """Return the share of resamples in which the first row of each table is above the second: scores are as above."""
-    runs = scores.reshape(-1, scores.shape[-1])  # (rows of all tables, runs)
-    by_seed = np.empty(len(runs), object)
-    for row, values in enumerate(runs):
-        by_seed[row] = tuple(enumerate(values)) if paired else ()
-    facts = {"n": np.full(len(runs), runs.shape[1]), "std": runs.std(axis=1, ddof=1), "by_seed": by_seed}
-    facts["unit"] = np.full(len(runs), "x100", object)
-    cells = CellValues(np.empty((len(runs), 3), object), np.arange(len(runs)), facts, runs.mean(axis=1, keepdims=True))
+    cells = cells_of(scores.reshape(-1, scores.shape[-1]), paired)  # rows of all tables
     means = resampled_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw).reshape(-1, 2, DRAWN)
     return (means[:, 0] > means[:, 1]).mean(axis=1)
 

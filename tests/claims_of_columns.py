@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from retort.judgement.cells import CellValues, Verdict
+from retort.judgement.cells import Verdict
 from retort.judgement.certainty import LEVEL, AsIf, resampled_means, shares_in
 from retort.judgement.comparisons import comparisons
 from retort.specs.rows import AssumedSpread
+
+from tests.claim_coverage import cells_of
 
 SEED, DRAWN, TABLES = 20261128, 1000, 400
 FAR = 9.0  # standard errors, at which hardly any draw turns a column
@@ -47,12 +47,7 @@ class Truth:
         keys = np.array([("table", row, f"{at}") for row, means in rows.items() for at in range(len(means))], object)
         normal = draw.standard_normal((len(keys), self.runs))
         scores = np.concatenate([*rows.values()])[:, None] + np.sqrt(self.runs / 2) * normal
-        facts: dict[str, NDArray[Any]] = {"n": np.full(len(keys), self.runs), "std": scores.std(axis=1, ddof=1)}
-        facts |= {
-            name: np.full(len(keys), text, object) for name, text in (("by_seed", ""), ("unit", "x100"), ("text", ""))
-        }
-        facts["value"] = scores.mean(axis=1)
-        cells = CellValues(keys, np.arange(len(keys)), facts, facts["value"][:, None])
+        cells = cells_of(scores, keys=keys)
         drawn = resampled_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw)
         cells = replace(cells, values=np.hstack([cells.values, drawn]))
         own = np.isin(cells.rows, [*self.own])

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from retort.judgement import verdicts
-from retort.judgement.cells import CellValues
 from retort.judgement.certainty import LEVEL, AsIf, resampled_means
 from retort.judgement.difference import tasks_fixed
 from retort.specs.rows import ASSUMED_DISTILLATION_STD, ASSUMED_STD, TASK_CORRELATION, AssumedSpread
+
+from tests.claim_coverage import cells_of
+from tests.error_rates import by_task
 
 SEED, HALF = 20261128, 0.05
 RATIOS = (0.0, 0.5, 1.0, 2.0)  # true deviation between distillations, over the assumed one
@@ -49,12 +51,7 @@ def claims_shown(ratio: float, distillations: int, finetunings: int, counted: bo
     """Return how often one of two equally good rows is shown to be above the other."""
     runs = runs_of((CLAIMS, 2), ratio, distillations, finetunings)
     units = (runs[..., 0, :] if distillations == 1 else runs.mean(axis=-1)).reshape(2 * CLAIMS, -1)
-    by_seed = np.empty(len(units), object)
-    by_seed[:] = [()] * len(units)  # rows that do not pair
-    facts = {"n": np.full(len(units), units.shape[1]), "std": units.std(axis=1, ddof=1), "by_seed": by_seed}
-    facts["unit"] = np.full(len(units), "x100", object)
-    keys = np.array([("t", str(row), "c") for row in range(len(units))], object)
-    cells = CellValues(keys, np.arange(len(units)), facts, units.mean(axis=1, keepdims=True))
+    cells = cells_of(units)  # rows that do not pair
     shared = counted and distillations == 1
     means = resampled_means(
         cells, lambda cell: AssumedSpread(0.6, LUCK, cell[1] if shared else ""), AsIf(), DRAWN,
@@ -72,10 +69,7 @@ def pairs_shown(ratio: float, finetunings: int, counted: bool) -> float:
     noise = ASSUMED_STD.points * draw.standard_normal((CLAIMS, 2, TASKS, finetunings))
     apart = np.diff(ratio * LUCK * luck[..., None] + noise, axis=1)[:, 0]
     variance = 2 * LUCK**2 * counted
-    found = [
-        tasks_fixed({("", str(task)): list(map(float, values)) for task, values in enumerate(each)}, variance).p
-        for each in apart
-    ]
+    found = [tasks_fixed(by_task(each), variance).p for each in apart]
     return float(np.mean([(p or 0.0) < LEVEL for p in found]))
 
 

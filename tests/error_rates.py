@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,15 +212,22 @@ def significant(results: Iterable[Comparison]) -> Any:
     return MeanDifference(*each.T).p() < LEVEL
 
 
+def simulated(truth: str, draw: Any) -> Iterator[Any]:
+    """Yield made-up differences of each pair of rows, many times: (tasks, seeds)."""
+    for first, second in list(itertools.combinations(reported_rows(), 2)) * REPEATS:
+        true = TRUTHS[truth](gaps(first, second), draw)
+        yield true[:, None] + np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, 4))
+
+
+def by_task(values: Iterable[Any]) -> dict[tuple[str, str], list[float]]:
+    """Return the differences on each task, as paired tests take them."""
+    return {("", str(task)): list(map(float, each)) for task, each in enumerate(values)}
+
+
 def paired_shares(truth: str) -> list[float]:
     """Return the share of pairs of rows that each paired test calls different at 5 %, where none is on average."""
-    draw, rows, n = np.random.default_rng([SEED, list(TRUTHS).index(truth)]), reported_rows(), 4
-    results = []
-    for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
-        true = TRUTHS[truth](gaps(first, second), draw)
-        noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, n))
-        differences = {("", str(task)): list(map(float, values)) for task, values in enumerate(true[:, None] + noise)}
-        results.append([test.run(differences) for test in TESTS])
+    draw = np.random.default_rng([SEED, list(TRUTHS).index(truth)])
+    results = [[test.run(by_task(apart), 0.0) for test in TESTS] for apart in simulated(truth, draw)]
     return [significant(of_test).mean() for of_test in zip(*results, strict=True)]
 
 
@@ -229,18 +236,11 @@ def drawn_shares(truth: str, lost: str) -> list[float]:
 
     The first share is that where the mean difference is zero, the other that where it is SHIFT.
     """
-    draw = np.random.default_rng([SEED, list(TRUTHS).index(truth), list(LOST).index(lost)])
-    rows, results = reported_rows(), []
-    for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
-        true = TRUTHS[truth](gaps(first, second), draw)
-        noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, 4))
+    draw, results = np.random.default_rng([SEED, list(TRUTHS).index(truth), list(LOST).index(lost)]), []
+    for apart in simulated(truth, draw):
         left = draw.permutation(LOST[lost])
-        shifted = []
-        for shift in (0.0, SHIFT):
-            runs = {("", str(task)): list(map(float, values[left[task] :]))
-                    for task, values in enumerate(true[:, None] + noise + shift)}  # fmt: skip
-            shifted.append(tasks_random(runs))
-        results.append(shifted)
+        kept = [[each[gone:] + shift for each, gone in zip(apart, left, strict=True)] for shift in (0.0, SHIFT)]
+        results.append([tasks_random(by_task(values)) for values in kept])
     return [significant(of_shift).mean() for of_shift in zip(*results, strict=True)]
 
 

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
+from retort.data.sources.synthetic_files import ROW_FORMATS
+from retort.specs.model import MadeRows
 from retort.specs.task import Task
 from retort.specs.task_files import SplitFiles
 
 Rows = list[dict[str | int, Any]]
-
-
-def write_tsv(path: Path, rows: Rows, header: bool = True) -> None:
-    """Write a tab-separated file without quoting, as GLUE does."""
-    names = list(rows[0]) if header else list(range(1, max(int(key) for key in rows[0]) + 1))
-    lines = ["\t".join(map(str, names))] if header else []
-    lines += ["\t".join(str(row.get(name, "x")) for name in names) for row in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def write_jsonl(path: Path, rows: Rows) -> None:
-    """Write a file with one JSON object per line."""
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def write_parquet(path: Path, rows: Rows) -> None:
@@ -34,37 +20,6 @@ def write_parquet(path: Path, rows: Rows) -> None:
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-
-
-def write_squad(path: Path, rows: Rows) -> None:
-    """Write a file in SQuAD's JSON format, with one paragraph per question."""
-    paragraphs = []
-    for row in rows:
-        given = row["answers"]
-        answers = [{"text": text, "answer_start": at} for text, at in zip(*given.values(), strict=True)]
-        asked = {key: value for key, value in row.items() if key not in ("context", "answers")}
-        paragraphs.append({"context": row["context"], "qas": [{**asked, "answers": answers}]})
-    write_json(path, [{"title": "Ferries", "paragraphs": paragraphs}], field="data")
-
-
-def write_csv(path: Path, rows: Rows, delimiter: str = ",", quotechar: str = '"') -> None:
-    """Write a file of separated values, with quotes around values that need them."""
-    pd.DataFrame(rows).to_csv(path, sep=delimiter, quotechar=quotechar, index=False)
-
-
-def write_json(path: Path, rows: Rows, field: str | None = None) -> None:
-    """Write a JSON file: a list of objects, or an object that holds the list under the key `field`."""
-    path.write_text(json.dumps({field: rows} if field else rows, ensure_ascii=False), encoding="utf-8")
-
-
-WRITERS: dict[str, Callable[..., None]] = {
-    "tsv": write_tsv,
-    "jsonl": write_jsonl,
-    "csv": write_csv,
-    "json": write_json,
-    "parquet": write_parquet,
-    "squad": write_squad,
-}
 
 
 def add_to_card(folder: Path, name: str, split: str, path: str) -> None:
@@ -80,6 +35,8 @@ def add_to_card(folder: Path, name: str, split: str, path: str) -> None:
 
 
 def _label(task: Task, files: SplitFiles, label: Any) -> Any:
+    if files.format == "squad":
+        return [dict(zip(label, each, strict=True)) for each in zip(*label.values(), strict=True)]
     if not task.labels:
         return label
     number = task.labels.index(label)
@@ -104,8 +61,7 @@ def write_sample(task: Task, location: str, sources: dict[str, Path]) -> None:
         rows: Rows = []
         for number, record in enumerate(task.sample):
             given = {"id": number, **record, "label": _label(task, files, record["label"])}
-            known = {key: column for key, column in own.columns.items() if key != "label" or split.labelled}
-            rows.append({column: given[key] for key, column in known.items()})
+            rows.append(given)
         folder, file = sources[split.source or task.source], files.files[name].replace("{subset}", subset or "")
         if own.name:
             configuration, of_split = own.name.replace("{subset}", subset or ""), file
@@ -114,4 +70,8 @@ def write_sample(task: Task, location: str, sources: dict[str, Path]) -> None:
             add_to_card(folder, configuration, of_split, f"{configuration}/{of_split}-*")
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        WRITERS[files.format](path, rows, **own.options)
+        made = MadeRows(
+            file=file, format=files.format, options=own.options, columns=own.columns, task_type=task.task_type,
+            labelled=split.labelled, count=1,
+        )  # fmt: skip
+        ROW_FORMATS[files.format](path, made, rows)

@@ -8,12 +8,11 @@ from typing import Any
 
 from retort.audit import audit
 from retort.audit.base import Finding
-from retort.specs.config import read_config
 from retort.specs.reported import TextRow, header_lines, read_number, row_names
-from retort.study.load import open_study
 
 from tests.tiny.edit import write
 from tests.tiny.make import STUDY
+from tests.tiny.results import opened
 from tests.tiny.variant import TABLE, UNREPORTED
 
 FACTS = {
@@ -64,4 +63,4 @@ def study_config(folder: Path, statements: Any = None, **tables: Any) -> dict[st
 
 def found(folder: Path, check: str, **given: Any) -> list[Finding]:
     """Return what one check finds in a study."""
-    return audit(open_study(read_config(study_config(folder, **given))))[check].findings
+    return audit(opened(study_config(folder, **given)))[check].findings

@@ -41,12 +41,17 @@ SCORES: dict[str, dict[str, list[float | None]]] = {
 }
 
 
+def opened(config: dict[str, Any]) -> Study:
+    """Return the study of a configuration."""
+    return open_study(read_config(config))
+
+
 def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float | None]]] = SCORES) -> Study:
     """Write the scores and profiles of all cells below the current folder, and return the study.
 
     The configuration's `seeds_divided` gives the seeds of a student on a task files of their own.
     """
-    study = open_study(read_config(config))
+    study = opened(config)
     metric = {"mood": "accuracy", "rating": "pearson"}
     files: dict[str, dict[int, tuple[dict[str, Any], float | None]]] = {}
     for cell in expand(study):

@@ -37,10 +37,9 @@ ENOUGH = 100.0  # hours
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def study(here: Path) -> dict[str, Any]:
     """Return the configuration of a study with a claim on each task: on moods it takes more seeds than on ratings."""
-    monkeypatch.chdir(tmp_path)
-    return write_study(tmp_path / "study", table1={**TABLE, "means": REPORTED}, claims=TWO)
+    return write_study(here / "study", table1={**TABLE, "means": REPORTED}, claims=TWO)
 
 
 def ask(config: dict[str, Any], hours: float, *options: str) -> dict[str, Any]:
@@ -172,6 +171,9 @@ def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any], monk
     for folder in ("study/papers", "study/papers/tiny"):
         assert Path(folder, "budget.svg").is_file()
     assert [count for _, count in drawn[0]["tiny"]] == [0, 1, 2]
+    assert main(["budget", "--curves", "tiny", "--config", "config.yaml"]) == 0
+    assert drawn[2] == drawn[0]
+    assert main(["budget", "--curves", "tyni", "--config", "config.yaml"]) == 2
 
 
 def test_every_paper_has_a_curve_with_a_look_of_its_own(tmp_path: Path) -> None:

@@ -32,8 +32,10 @@ def test_relations_are_held_a_few_heads_at_a_time() -> None:
 
 
 def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
-    step = Step(2, state=100, gradients=30, row=1)
-    assert memory.host(step, 10, gpu=False, workers=0, written=50) == memory.PROCESS[False] + 130 + 40 + 50
+    step = Step(2, state=100, gradients=30, row=20)
+    assert memory.host(step, 10, gpu=False, workers=0, written=50) == memory.PROCESS[False] + 140 + 40 + 50
+    once = Step(2, state=100, gradients=30, row=20, micro_batch=1)  # one row at once, on a CPU, too
+    assert memory.host(once, 10, gpu=False, workers=0, written=50) == memory.PROCESS[False] + 130 + 40 + 50
     assert memory.host(step, 10, gpu=True, workers=0, written=50) == memory.PROCESS[True] + 40 + 50
 
 

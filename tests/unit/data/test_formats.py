@@ -222,17 +222,17 @@ def test_labels_are_spelled_as_in_the_task_unless_it_says_otherwise(
 # data sets of the hub, whose cards name the files of a split
 
 
-def read_hub(folder: Path, split: str = "validation", name: str = "plain") -> SplitRows:
+def read_hub(folder: Path, split: str = "validation", name: str = "plain", **says: Any) -> SplitRows:
     """Read a split of four rows of a configuration of a data set of the hub."""
-    task = one_split(format="parquet", files={"dev": {"file": split, "rows": [4], "name": name}})
+    task = one_split(format="parquet", files={"dev": {"file": split, "rows": [4], "name": name}}, **says)
     return dict(read_task(task, task_type_of(task), {"s": folder}))["dev"]
 
 
-def write_hub(folder: Path, second: int) -> None:
-    """Write the card and the files of a data set of the hub; `second` is the first id of the second file."""
+def write_hub(folder: Path, second: int, two: str = "b") -> None:
+    """Write the card and the files of a data set of the hub: `second` is the first id of the second file."""
     (folder / "plain").mkdir()
     for number, first in ((0, 0), (1, second)):
-        rows: Any = [{"index": first + i, "one": "a", "two": "b", "label": "no"} for i in range(2)]
+        rows: Any = [{"index": first + i, "one": "a", "two": two, "label": "no"} for i in range(2)]
         write_parquet(folder / f"plain/validation-{number:05}-of-00002.parquet", rows)
     add_to_card(folder, "first", "train", "first/train-*")  # which nobody fetched
     add_to_card(folder, "plain", "validation", "plain/validation-*")
@@ -244,6 +244,12 @@ def test_a_split_of_the_hub_has_the_files_that_the_card_names(tmp_path: Path) ->
     rows = read_hub(tmp_path)
     assert len(rows.records) == 4
     assert rows.sha256 not in (None, *(sha256(path) for path in (tmp_path / "plain").iterdir()))
+
+
+def test_a_note_names_the_file_of_its_rows(tmp_path: Path) -> None:
+    write_hub(tmp_path, second=2, two="")
+    names = [f"plain/validation-0000{number}-of-00002.parquet" for number in (0, 1)]
+    assert read_hub(tmp_path, empty=4).notes == [f"{name}: rows with an empty text: row 1, row 2" for name in names]
 
 
 CARD = "---\nconfigs:\n- config_name: plain\n  data_files: ../secret\n---\n"

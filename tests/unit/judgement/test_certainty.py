@@ -12,17 +12,15 @@ from retort.judgement import certainty
 from retort.judgement.certainty import LEVEL, LOOKS, TRIED, AsIf, Outcome, Shares, shares_of
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Coverage, Kind, Side, claim_frame, our_numbers
-from retort.specs.config import read_config
 from retort.specs.paper import Statement
 from retort.specs.rows import AssumedSpread
-from retort.study.load import open_study
 from scipy.stats import t
 
-from tests import claim_coverage, claims_of_columns
+from tests import claim_coverage, claims_of_columns, distillation_luck
 from tests.claims_of_columns import TRUTHS, Truth, as_before, as_now, decided, pooled
 from tests.conftest import ROOT
 from tests.tiny.edit import CLAIMS, set_value
-from tests.tiny.results import frame, made
+from tests.tiny.results import frame, made, opened
 from tests.tiny.variant import TABLE
 from tests.unit.judgement.claims import by_seed, claim, side_of
 
@@ -136,7 +134,7 @@ def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
     def kind() -> Kind:
         lines, _ = made(config)
         assert next(line.n for line in lines if line.row == "Teacher") == 1
-        study = open_study(read_config(config))
+        study = opened(config)
         side = our_numbers({"table1": study.exhibits["tiny", "table1"]}, {"table1": frame(lines)})
         claim = study.claims["tiny"]["a-beats-b"]
         return certainty.claim_outcome(claim, side, certainty.assumed_by(study, "tiny")).kind
@@ -280,8 +278,9 @@ def test_each_objective_varies_by_itself() -> None:
 
 
 @pytest.mark.slow
-def test_claims_of_columns_in_the_readme_are_those_of_the_simulation() -> None:
-    assert f"\n{claims_of_columns.table()}\n" in (ROOT / "workflow/retort/judgement/statistics.md").read_text()
+@pytest.mark.parametrize("simulated", [claims_of_columns, distillation_luck])
+def test_tables_in_the_readme_are_those_of_the_simulation(simulated: Any) -> None:
+    assert f"\n{simulated.table()}\n" in (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 
 
 @pytest.mark.slow

@@ -68,3 +68,21 @@ def test_the_page_of_a_paper_that_is_not_run_is_made_again_after_a_change_of_a_s
     settings = {f"workflow/{name}.yaml" for name in ("protocols/udagawa2023-mono", "models/roberta-base", "tasks/mnli")}
     assert settings <= lists
     assert not settings & another  # its tables depend on the settings of its scores
+
+
+ASSUMED = {"points": 1.2, "because": "measured"}
+
+
+def test_tables_are_made_again_after_a_change_of_what_is_assumed_of_distillations(study_folder: Path) -> None:
+    def params(name: str) -> list[Any]:
+        of = SimpleNamespace(paper="tiny", table=name)
+        make = rules({"papers": ["tiny"], "study": str(study_folder)})["make_table"]
+        return [make.params[key](of) for key in ("compares", "verdicts")]
+
+    scores, tests = params("table1"), params("table3")
+    set_value(study_folder, "papers/tiny/table1.yaml", "assumed_distillation_std", to=ASSUMED)
+    assert params("table1") == scores  # it reads the file
+    assert params("table3") != tests
+    tests = params("table3")
+    set_value(study_folder, "papers/tiny/paper.yaml", "assumed_distillation_std", to={**ASSUMED, "points": 1.3})
+    assert (params("table1") != scores, params("table3") != tests) == (True, True)

@@ -60,12 +60,16 @@ def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
     argument(
         "--weight", action="append", default=[], metavar="NAME=2", help="claims of a paper, or 'abstract', count so"
     ),
-    argument("--curves", action="store_true", help="draw, for the pages and README.md, what any hours decide"),
+    argument(
+        "--curves", nargs="*", metavar="paper", help="draw what any hours decide, for the pages and README.md, and stop"
+    ),
     argument("--output", default=FILE, help="the configuration that is written (default: %(default)s)"),
 )
 def budget(arguments: argparse.Namespace) -> int:
     """Choose the students, tasks and seeds that decide most claims for some hours, and write a configuration."""
-    if not (arguments.curves or arguments.hours):
+    if arguments.curves is not None:
+        arguments.what += arguments.curves
+    elif not arguments.hours:
         raise RetortError("no hours are given", "give those of one device, such as: retort budget 200")
     config = config_of_call(arguments)
     prices = prices_of(config, arguments.flops)
@@ -80,7 +84,7 @@ def budget(arguments: argparse.Namespace) -> int:
         for claim in claims
         if claim.state == OPEN
     ]
-    if arguments.curves:
+    if arguments.curves is not None:
         _draw(prices.plan.study, _curves(prices, claims, demands))
         return 0
     spent = prices.spent()

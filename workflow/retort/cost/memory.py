@@ -157,5 +157,5 @@ def host(step: Step | None, weights: float, gpu: bool, workers: int, written: fl
         workers: processes that prepare batches next to it.
         written: bytes of the state that it writes; safetensors holds all of them at once.
     """
-    device = 0.0 if gpu or step is None else step.bytes(step.rows)
+    device = 0.0 if gpu or step is None else step.bytes(step.at_once)
     return PROCESS[gpu] + workers * WORKER_BYTES + device + WEIGHT * weights + written

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +161,9 @@ class SplitReader:
         self.task, self.task_type, self.split, self.paths = task, task_type, split, paths
         self.fixed: Fields = {"subset": subset} if subset else {}
         self.name = f"{paths[0].parent.name}/{paths[0].name}"  # of the file that is read
-        self.broken: list[str] = []
-        self.empty: list[str] = []
-        self.left_out: list[str] = []
+        self.broken: list[tuple[str, str]] = []  # the file and the location where each stands
+        self.empty: list[tuple[str, str]] = []
+        self.left_out: list[tuple[str, str]] = []
         self.locations: dict[Any, tuple[str, str]] = {}  # id of a row -> the file and the location where it stands
         # None: the first row decides
         self.labelled = None if split.labelled and split.unlabelled_sample and task.sample else split.labelled
@@ -207,11 +209,15 @@ class SplitReader:
             "rows with an empty text": self.empty,
             f"rows labelled {labels} left out": self.left_out,
         }
-        return [f"{self.name}: {what}: {', '.join(places[:30])}" for what, places in noted.items() if places]
+        return [
+            f"{file}: {what}: {', '.join([location for _, location in same][:30])}"
+            for what, places in noted.items()
+            for file, same in itertools.groupby(places, itemgetter(0))
+        ]
 
     def _note_broken(self, location: str, what: str) -> None:
         """Note a broken line; raise an error if the split has more of them than its YAML allows."""
-        self.broken.append(location)
+        self.broken.append((self.name, location))
         if len(self.broken) > self.split.broken:
             raise RetortError(f"{self.name}, {location}: {what}")
 
@@ -225,7 +231,7 @@ class SplitReader:
         self._check_columns(fields, row)
         excluded = self.split.exclude_labels
         if self.labelled and excluded and spell_label(row["label"]) in excluded:
-            self.left_out.append(location)
+            self.left_out.append((self.name, location))
             return None
         if "id" in row:
             self._check_id(location, row["id"])
@@ -260,7 +266,7 @@ class SplitReader:
         texts = {name: row[name] for name in self.task_type.text_columns if name in row}
         blank = [name for name, text in texts.items() if not str(text or "").strip()]
         if blank:
-            self.empty.append(location)
+            self.empty.append((self.name, location))
             if len(self.empty) > self.split.empty:
                 raise RetortError(f"{blank[0]} ({self.split.columns[blank[0]]}) is empty")
         for name, text in texts.items():

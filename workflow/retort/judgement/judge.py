@@ -316,7 +316,7 @@ def coverage_of(statement: Statement, side: Side, diverged: int = 0) -> Coverage
 def decide_statement(statement: Statement, side: Side) -> Verdict | str:
     """Return the verdict on a statement, or a text that says why its cells cannot decide it.
 
-    `holds` of the verdict is None if the known numbers do not contradict the statement, but others are missing.
+    `supported` of the verdict is None if the known numbers do not contradict the statement, but others are missing.
     """
     if not statement.compare:
         return statement.undecided or statement.but

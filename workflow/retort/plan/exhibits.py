@@ -6,7 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
 from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.sharing import grid_parts
-from retort.specs.exhibit import student_metrics
+from retort.specs.exhibit import metrics_by_student
+from retort.specs.rows import assumed_spread
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.cells import gridded, left_out, profiled, sent_runs, served
 from retort.study.study import Study
@@ -106,37 +107,34 @@ def compares(plan: Plan, paper: str, name: str) -> list[Any]:
     """Return what a table of paired tests uses of each table that it compares; empty for other tables.
 
     For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
-    pairs that the first of these rows shows.
+    pairs that the first of these rows shows, and by what each column assumes of the luck of a distillation.
     """
     exhibits, used = plan.study.exhibits, []
     for table in (exhibits[paper, other] for other in exhibits[paper, name].compares()):
         rows: list[Any] = [row for row in table.compared_rows().values() if row.student]
-        pairs = [list(pair) for row in rows[:1] for pair in student_metrics(table, row.student)]
-        used.append([[row.student, row.label, row.baseline] for row in rows] + pairs)
+        pairs = [list(pair) for row in rows[:1] for pair in metrics_by_student(table).get(row.student, [])]
+        columns = dict.fromkeys(cell.column for cell in table.cells())
+        spreads = [assumed_spread([*table.judging(column), plan.study.papers[paper]]) for column in columns]
+        assumed = [spread.distillation_std for spread in spreads]
+        used.append([[row.student, row.label, row.baseline] for row in rows] + pairs + assumed)
     return used
 
 
 def verdicts(plan: Plan, paper: str, name: str) -> list[Any]:
-    """Return the version of the verdicts, the deviation that the paper's own file assumes, and recorded numbers.
+    """Return the version of the verdicts, the deviations that the paper's own file assumes, and recorded numbers.
 
     The numbers are those of a recorded run at this scale, or of a study of ours, if there is one.
     """
-    assumed = plan.study.papers[paper].assumed_std
+    own = plan.study.papers[paper]
+    assumed = [each and each.points for each in (own.assumed_std, own.assumed_distillation_std)]
     run = plan.study.record_of(paper) or plan.study.recordings.get((paper, plan.config.scale))
     recorded = [run.tables.get(name, {}), run.by_seed.get(name, {}), run.replacements, run.run] if run else []
-    return [VERSIONS["verdicts"], assumed and assumed.points, *recorded]
+    return [VERSIONS["verdicts"], *assumed, *recorded]
 
 
-def shown_settings(plan: Plan, written: Study, paper: str, name: str) -> list[str]:
-    """Return what a table shows of our settings: the texts of its settings cells, and digests for its costs.
-
-    Args:
-        plan: the plan.
-        written: its study as the files have it, without the changes of the scale.
-        paper: the paper.
-        name: the table.
-    """
-    exhibit = plan.study.exhibits[paper, name]
+def shown_settings(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return what a table shows of our settings, without the changes of a scale: cells, and digests for its costs."""
+    exhibit, written = plan.study.exhibits[paper, name], plan.study.written
     texts = [our_text(written, paper, cell) for cell in exhibit.settings_cells()]
     trainings = [json.dumps(readable_settings(written, *pair), sort_keys=True) for pair in exhibit.trainings()]
     return [*texts, *(hashlib.sha256(each.encode()).hexdigest() for each in trainings)]
@@ -223,19 +221,14 @@ def claims_of_index(plan: Plan) -> list[str]:
     return [path for paper in plan.study.papers for path in claims_on_page(plan, paper)]
 
 
-def pages_of_papers(plan: Plan) -> list[str]:
-    """Return the page of every paper that is run."""
-    return pages(plan.study)
-
-
-def page_of_audit(plan: Plan) -> list[str]:
-    """Return the page of the audit; empty if the study has no published paper."""
-    return audit_page(plan.study)
-
-
 def files_of_audit(plan: Plan) -> list[str]:
     """Return the files of published papers, which the audit reads."""
     return _files_of(plan.study, papers_of_others(plan.study))
+
+
+def _given(give: Callable[..., list[Any]], *names: str) -> Callable[[Prints, Wildcards], list[Any]]:
+    """Return a function for a param from one of the plan and of the values of some wildcards."""
+    return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
 
 
 class Prints:
@@ -253,25 +246,11 @@ class Prints:
         """The code that prints: what it reports is printed anew once it changes."""
         return {"the code that prints": provenance.digest_printing()}
 
-    def compares(self, of: Wildcards) -> list[Any]:
-        """Return what a table of paired tests uses of each table that it compares; empty for other tables."""
-        return compares(self.plan, of.paper, of.table)
-
-    def left_out_of_table(self, of: Wildcards) -> list[str]:
-        """Return why this run leaves cells of a table out."""
-        return reasons_left_out(self.plan, of.paper, of.table)
-
-    def left_out_of_figure(self, of: Wildcards) -> list[str]:
-        """Return why this run leaves points of a figure out."""
-        return reasons_left_out(self.plan, of.paper, of.figure)
-
-    def verdicts(self, of: Wildcards) -> list[Any]:
-        """Return what the verdicts of a table depend on: their version, assumptions, recorded numbers."""
-        return verdicts(self.plan, of.paper, of.table)
-
-    def shown_settings(self, of: Wildcards) -> list[str]:
-        """Return what a table shows of settings, as the files have them, without the changes of a scale."""
-        return shown_settings(self.plan, self.plan.study.written, of.paper, of.table)
+    compares = _given(compares, "paper", "table")
+    left_out_of_table = _given(reasons_left_out, "paper", "table")
+    left_out_of_figure = _given(reasons_left_out, "paper", "figure")
+    verdicts = _given(verdicts, "paper", "table")
+    shown_settings = _given(shown_settings, "paper", "table")
 
     def scale(self, of: Wildcards) -> str:
         """Return the scale at which a paper is run; empty for one that is only shown."""

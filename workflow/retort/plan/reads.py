@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retort.errors import RetortError
-from retort.plan import exhibits, resolve_data
+from retort.plan import exhibits
 from retort.plan.plan import Plan, source_folder
 from retort.plan.shared_activations import activations_behind
 from retort.plan.sharing import folders_read, grid_parts, remembered_group, student_is_made, students_in
@@ -22,6 +22,16 @@ def _given(give: Callable[..., Any], *names: str) -> Callable[[InputFunctions, W
     return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
 
 
+def _of_trained(give: Callable[..., Any], *names: str) -> Callable[[InputFunctions, Wildcards], Any]:
+    """Return an input function from one of the plan, a student or teacher, and the values of some wildcards."""
+    return lambda self, of: give(self.plan, self.name_of(of), *(getattr(of, name) for name in names))
+
+
+def _of_group(give: Callable[[Plan, str], Any]) -> Callable[[InputFunctions, Wildcards], Any]:
+    """Return an input function from one of the plan and a student of the group, all of which read the same."""
+    return lambda self, of: give(self.plan, students_in(self.plan, of.group)[0])
+
+
 class InputFunctions:
     """The input functions of the rules; `of` are the wildcards of a job.
 
@@ -32,7 +42,7 @@ class InputFunctions:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.study, self.trained = plan, plan.study, plan.trained
 
-    def _name(self, of: Wildcards) -> str:
+    def name_of(self, of: Wildcards) -> str:
         """Return the student or teacher that a job is about.
 
         Raises:
@@ -55,11 +65,9 @@ class InputFunctions:
 
     def sources_of_corpus(self, of: Wildcards) -> list[str]:
         """Return the folders of the sources of a corpus."""
-        return list(map(source_folder, resolve_data.corpus_sources(self.study, of.corpus)))
+        return list(map(source_folder, sorted(self.study.corpora[of.corpus].sources)))
 
-    def files_of_tokenizer(self, of: Wildcards) -> str:
-        """Return the folder of the tokenizer that a path names."""
-        return self.plan.model_folder(of.tokenizer)
+    files_of_tokenizer = _given(Plan.model_folder, "tokenizer")
 
     def tokenized_parts(self, of: Wildcards) -> list[str]:
         """Return the folders of all tokenised parts of a corpus."""
@@ -68,29 +76,16 @@ class InputFunctions:
 
     # --- a teacher or student on a task
 
-    def encoded_task(self, of: Wildcards) -> str:
-        """Return the folder of the task, encoded with the tokenizer of the student or teacher."""
-        return self.plan.encoded(self._name(of), of.task)
-
-    def released_model(self, of: Wildcards) -> str:
-        """Return the folder of the released model of the teacher, or of the student's teacher."""
-        return self.plan.pretrained_folder(self._name(of))
-
-    def tokenizer(self, of: Wildcards) -> str:
-        """Return the folder with the files of the tokenizer of the student or teacher."""
-        return self.plan.tokenizer_folder(self._name(of))
+    encoded_task = _of_trained(Plan.encoded, "task")
+    released_model = _of_trained(Plan.pretrained_folder)
+    tokenizer = _of_trained(Plan.tokenizer_folder)
 
     def grid(self, of: Wildcards) -> list[str]:
         """Return the trials of all parts of the grid on a task; empty without a grid."""
-        return grid_parts(self.study, self._name(of), of.task)
+        return grid_parts(self.study, self.name_of(of), of.task)
 
-    def finetuned_teacher(self, of: Wildcards) -> str | list[str]:
-        """Return the teacher that is fine-tuned on the task; empty if the student reads nothing of it."""
-        return self.plan.teacher(of.student, of.task)
-
-    def teacher_on_task(self, of: Wildcards) -> str:
-        """Return the folder of the teacher that is fine-tuned on the task."""
-        return self.plan.teacher_on_task(of.teacher, of.task)
+    finetuned_teacher = _given(Plan.teacher, "student", "task")
+    teacher_on_task = _given(Plan.teacher_on_task, "teacher", "task")
 
     def activations_of_grid(self, of: Wildcards) -> str | list[str]:
         """Return the stored activations that a part of a student's grid reads; empty if the teacher runs next to it."""
@@ -101,52 +96,30 @@ class InputFunctions:
         """Return the stored activations that the seeds of a student read; empty if the teacher runs next to them."""
         return activations_behind(self.plan, of.student, of.task, score_file(of.student, of.task, of.seeds))
 
-    def parent(self, of: Wildcards) -> list[str]:
-        """Return the student or released model from which the student starts; empty if there is none."""
-        return self.plan.parent(of.student)
+    parent = _given(Plan.parent, "student")
 
     # --- students that are distilled on corpora, side by side; all students of a group have the same inputs
 
-    def blocks_of_teacher(self, of: Wildcards) -> str:
-        """Return the folder of a corpus, packed into blocks with the teacher's tokenizer."""
-        return self.plan.blocks(of.teacher, of.corpus)
-
-    def blocks_of_group(self, of: Wildcards) -> list[str]:
-        """Return the folders of the packed corpora that a group of students is distilled on."""
-        return self.plan.corpora(self._first(of))
-
-    def teacher_of_group(self, of: Wildcards) -> str:
-        """Return the teacher of a group: with a fitted head if its students read one that the released model lacks."""
-        return self.plan.corpus_teacher(self._first(of))
-
-    def released_model_of_group(self, of: Wildcards) -> str:
-        """Return the folder of the released model of a group's teacher."""
-        return self.plan.pretrained_folder(self._first(of))
-
-    def tokenizer_of_group(self, of: Wildcards) -> str:
-        """Return the folder with the files of a group's tokenizer."""
-        return self.plan.tokenizer_folder(self._first(of))
-
-    def parent_of_group(self, of: Wildcards) -> list[str]:
-        """Return the student or released model from which a group starts; empty if there is none."""
-        return self.plan.parent(self._first(of))
+    blocks_of_teacher = _given(Plan.blocks, "teacher", "corpus")
+    blocks_of_group = _of_group(Plan.corpora)
+    teacher_of_group = _of_group(Plan.corpus_teacher)
+    released_model_of_group = _of_group(Plan.pretrained_folder)
+    tokenizer_of_group = _of_group(Plan.tokenizer_folder)
+    parent_of_group = _of_group(Plan.parent)
 
     def distilled_group(self, of: Wildcards) -> str:
         """Return the folder of the group with which a student is, or was, distilled."""
-        student, plan = self._name(of), self.plan
+        student, plan = self.name_of(of), self.plan
         if (group := plan.group_of.get(student)) is None:
             made = student_is_made(student, plan.settings.students[student], folders_read(plan, student))
             group = remembered_group(student) if made else ""
         return f"results/distilled/{group or student}"
 
-    def _first(self, of: Wildcards) -> str:
-        return students_in(self.plan, of.group)[0]
-
     # --- answers for a server
 
     def encoded_test_sets(self, of: Wildcards) -> str:
         """Return the folder of a task's test sets, encoded with the tokenizer of the student or teacher."""
-        return f"results/test_sets/{of.task}/{self.plan.tokenizer_of(self._name(of))}"
+        return f"results/test_sets/{of.task}/{self.plan.tokenizer_of(self.name_of(of))}"
 
     def finetuned_weights(self, of: Wildcards) -> str:
         """Return the folder that holds the weights of a student or teacher that is fine-tuned on a task.
@@ -195,5 +168,5 @@ class InputFunctions:
     tables_of_index = _given(exhibits.tables_of_index)
     headlines = _given(exhibits.headlines)
     claims_of_index = _given(exhibits.claims_of_index)
-    pages_of_papers = _given(exhibits.pages_of_papers)
-    page_of_audit = _given(exhibits.page_of_audit)
+    pages_of_papers = _given(lambda plan: exhibits.pages(plan.study))
+    page_of_audit = _given(lambda plan: exhibits.audit_page(plan.study))

@@ -257,7 +257,7 @@ def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
         teacher=teacher_head(study, student.teacher, fitted)
         if fitted
         else ReleasedTeacherSettings(
-            model=released, head="published" if questions.reads_released_head(study, name) else None
+            model=released, head="published" if questions.corpus_of_output(study, name) else None
         ),
     )
 

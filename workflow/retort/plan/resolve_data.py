@@ -172,11 +172,6 @@ def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpu
 
 def corpus_settings(study: Study, name: str) -> CorpusSettings:
     """Return the settings of a corpus, with those of its sources."""
-    sources = {each: source(study, each) for each in corpus_sources(study, name)}
+    sources = {each: source(study, each) for each in sorted(study.corpora[name].sources)}
     shared = taken_over(study.corpora[name], CorpusSettings)
     return CorpusSettings(**{**shared, "sources": sources, "stage": VERSIONS["corpus"]})
-
-
-def corpus_sources(study: Study, name: str) -> list[str]:
-    """Return the sources of a corpus's components, each once, sorted by name."""
-    return sorted({component.source for component in study.corpora[name].components})

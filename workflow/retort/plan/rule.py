@@ -10,7 +10,7 @@ from typing import Any
 
 Wildcards = Any
 Paths = str | list[str]
-Input = str | list[str] | Callable[[Wildcards], Paths]
+Input = str | Callable[[Wildcards], Paths]
 
 WILDCARD = re.compile(r"{(\w+)}")
 NAME = "[^/]+"  # what a wildcard matches without a constraint
@@ -24,15 +24,15 @@ class Rule:
 
     Args:
         name: its name in Snakemake.
-        outputs: name -> a path or a list of paths, with wildcards.
-        inputs: name -> a path, a list of paths, or a function from wildcards to these.
+        outputs: name -> a path with wildcards.
+        inputs: name -> a path with wildcards, or a function from wildcards to a path or a list of paths.
         params: name -> a value, or a function from wildcards to it.
         constraints: wildcard -> regular expression; other wildcards match any text without '/'.
         script: the name of its script, if that is not its own.
     """
 
     name: str
-    outputs: Mapping[str, Paths]
+    outputs: Mapping[str, str]
     inputs: Mapping[str, Input] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
     constraints: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Rule:
     @cached_property
     def paths(self) -> list[str]:
         """Its outputs as one list of paths with wildcards."""
-        return [path for value in self.outputs.values() for path in paths_in(value)]
+        return list(self.outputs.values())
 
     @cached_property
     def wildcards(self) -> list[str]:
@@ -77,28 +77,16 @@ class Rule:
 
     def reads(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return the inputs of a job: name -> a path or a list of paths."""
-        return {
-            name: value(wildcards) if callable(value) else _filled(value, wildcards)
-            for name, value in self.inputs.items()
-        }
+        given = vars(wildcards)
+        return {name: one(wildcards) if callable(one) else one.format(**given) for name, one in self.inputs.items()}
 
     def input_paths(self, wildcards: Wildcards) -> list[str]:
         """Return the inputs of a job as one list of paths."""
         return [path for value in self.reads(wildcards).values() for path in paths_in(value)]
 
-    def makes(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the outputs of a job: name -> a path or a list of paths."""
-        return {name: _filled(value, wildcards) for name, value in self.outputs.items()}
-
-    def output_paths(self, wildcards: Wildcards) -> list[str]:
-        """Return the outputs of a job as one list of paths."""
-        return [path for value in self.makes(wildcards).values() for path in paths_in(value)]
-
-
-def _filled(value: Paths, wildcards: Wildcards) -> Paths:
-    """Return a path, or a list of paths, with the values of wildcards filled in."""
-    values = vars(wildcards)
-    return value.format(**values) if isinstance(value, str) else [path.format(**values) for path in value]
+    def makes(self, wildcards: Wildcards) -> dict[str, str]:
+        """Return the outputs of a job: name -> path."""
+        return {name: path.format(**vars(wildcards)) for name, path in self.outputs.items()}
 
 
 def paths_in(value: Paths) -> list[str]:

@@ -33,7 +33,7 @@ def redact_addresses(text: str) -> str:
 
 
 def library() -> Any:
-    """Return huggingface_hub with network access on; a job turns it off (engine/job.py), as only downloads need it."""
+    """Return huggingface_hub with network access on; a job turns it off (job/context.py), as only downloads need it."""
     import huggingface_hub
     import huggingface_hub.constants
     import huggingface_hub.errors
