@@ -162,16 +162,16 @@ def peak(
         build.prepare(student, schedule.freeze, schedule.dropout)
         loss = loss_of(terms, *(build.shape_of(model, outputs) for model in (student, teacher)), DATA)
         read, taught = Recorder(student, loss.reads("student")), Recorder(teacher.eval(), loss.reads("teacher"))
-        weights = optim.parameters(student, loss).values()
+        weights = list(torch.nn.ModuleList([student, loss]).parameters())
         optimiser = optim.adamw(weights, schedule)
         student.train()
         positions = int(rows * length * MASKED) if head == "masked-lm" else None
         batch = _batch(rows, length, positions)
         for weight in weights:  # the moments come with the first gradients
             weight.grad = torch.zeros_like(weight) if weight.requires_grad else None
-        _update(list(weights), optimiser)
+        _update(weights, optimiser)
         _differentiate(read, taught if loss.reads("teacher") else lambda _: {}, loss, batch)
-        _update(list(weights), optimiser)
+        _update(weights, optimiser)
     return meter.peak
 
 

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.study.study import Study
 
+from tests.conftest import whole_study
 from tests.tiny.variant import write_study
+
+
+@pytest.fixture(scope="session")
+def whole() -> Study:
+    """Return the study of all papers, which no test changes."""
+    return whole_study()
+
+
+@pytest.fixture(scope="session")
+def whole_paper() -> Study:
+    """Return the study of all papers at the papers' own scale, which no test changes."""
+    return whole_study("paper")
 
 
 @pytest.fixture
@@ -30,6 +46,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Yield the current folder, on a disk of 128 KiB; skip the test where none can be mounted."""
+    (tmp_path / "disk").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(tmp_path / "disk")]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    with monkeypatch.context() as inside:
+        inside.chdir(tmp_path / "disk")
+        yield tmp_path / "disk"
+    subprocess.run(["umount", str(tmp_path / "disk")], check=True)
 
 
 @pytest.fixture

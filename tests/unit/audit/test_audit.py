@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import csv
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,14 @@ from retort.audit.base import Build, Sort, sorts
 from retort.audit.numbers import parameters
 from retort.cli import main
 from retort.report.index import make_audit
-from retort.specs.config import ROOT, read_config
 from retort.specs.model import Architecture
-from retort.study.load import open_study
 from retort.study.study import Study
 
-from tests.conftest import whole_study
+from tests.conftest import DATA, needs_data
 from tests.tiny.edit import set_value
 from tests.tiny.reported import ACC, MEAN, study_config, table
-from tests.tiny.results import quiet
+from tests.tiny.results import opened, quiet
 from tests.unit.report.pages import Tags
-
-DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
-
-
-@pytest.fixture(scope="module")
-def whole() -> Study:
-    """Return the study of all papers."""
-    return whole_study()
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +127,7 @@ def column(path: str, index: int, header: bool) -> collections.Counter[str]:
     return collections.Counter(row[index] for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no benchmark data: set RETORT_DATA")
+@needs_data("CoLA")
 @pytest.mark.parametrize(
     ("task", "path", "index", "header"),
     [("cola", "CoLA/dev.tsv", 1, False), ("sst2", "SST-2/dev.tsv", 1, True), ("mrpc", "MRPC/dev.tsv", 0, True),
@@ -188,4 +177,4 @@ def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_study_of_ours_is_not_audited(tmp_path: Path) -> None:
     config = study_config(tmp_path, table1=table([ACC], {"a": "59.0"}))
     set_value(tmp_path / "study", "papers/some/paper.yaml", "ours", to=True)
-    assert all(looked.count == 0 for looked in audit(open_study(read_config(config))).values())
+    assert all(looked.count == 0 for looked in audit(opened(config)).values())

@@ -15,10 +15,11 @@ from retort.specs.model import Architecture
 from retort.specs.paper import Statement
 from retort.specs.reported import read_number
 from retort.specs.rows import CellSpec, Column
-from retort.study.load import open_study, read_study
+from retort.study.load import read_study
 
 from tests.tiny.edit import write
 from tests.tiny.reported import ACC, COMMON, MEAN, found, study_config, table, with_block
+from tests.tiny.results import opened
 
 Pairs = list[tuple[str, str]]  # what is reported, and what it would have to be, of each finding
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]
@@ -245,7 +246,7 @@ def test_a_claim_in_another_reading(tmp_path: Path, reading: dict[str, Any], exp
     claim["other_readings"] = {"one": {"says": "strictly", **reading}}
     config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.0", "b": "69.0 | 81.0 | 75.0"}))
     write(tmp_path / "study", "papers/some/claims.yaml", {"one": claim})
-    found = audit(open_study(read_config(config)))["readings"]
+    found = audit(opened(config))["readings"]
     assert found.count == 1
     assert [(one.reported, one.other) for one in found.findings] == expected
     assert all(one.why == "supported as judged among the claims; charitably" for one in found.findings)

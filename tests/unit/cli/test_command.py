@@ -51,10 +51,7 @@ def test_a_shell_completes_verbs_and_options(tmp_path: Path) -> None:
     assert completed("retort compare --rec") == ["--recorded"]
 
 
-def test_there_may_be_nothing_to_verify(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_there_may_be_nothing_to_verify(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify"]) == 0
     assert capsys.readouterr().out == "nothing to verify: results holds no results; `make run` makes them\n"
 

@@ -15,13 +15,6 @@ from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def write(path: Path, content: Any) -> Path:
     path.write_text(yaml.safe_dump(content))
     return path

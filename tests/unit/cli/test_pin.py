@@ -40,12 +40,11 @@ def texts(study_folder: Path) -> Path:
 
 @pytest.fixture
 def said(
-    texts: Path, study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    texts: Path, study_folder: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Said:
     """Return a function that runs a verb on the study, with a hub of two branches, and returns what it says."""
-    make_encoder(tmp_path / "encoder")
-    (tmp_path / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study_folder)}))
-    monkeypatch.chdir(tmp_path)
+    make_encoder(here / "encoder")
+    (here / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study_folder)}))
     repository = "datasets/someone/texts"
     commits = {repository: {OLD: {}, NEW: {}, SIDE: {}}}
     branches = {(repository, "main"): NEW, (repository, BRANCH): SIDE}
@@ -53,7 +52,7 @@ def said(
     def said(*arguments: str, status: int = 0) -> str:
         with serve(TinyHub(commits, branches)) as hub, monkeypatch.context() as inside:
             inside.setenv("HF_ENDPOINT", hub.address)
-            assert main([*arguments, "--config", str(tmp_path / "config.yaml")]) == status
+            assert main([*arguments, "--config", str(here / "config.yaml")]) == status
         return "".join(capsys.readouterr())
 
     return said

@@ -10,10 +10,9 @@ from retort.specs.model import Architecture
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Architecture:
+def small(here: Path, monkeypatch: pytest.MonkeyPatch) -> Architecture:
     """Measure a small model for an instant, start no process, and keep results in a folder of the test."""
     small = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(calibrate, "SHAPES", {"cpu": (small, 2, 4)})
     monkeypatch.setattr(calibrate, "MOVED", {"cpu": 1 << 16})
     monkeypatch.setattr(calibrate, "RELATION_ROWS", {"cpu": 2})

@@ -42,9 +42,8 @@ def test_relations_take_what_is_left_of_the_time_of_their_loss() -> None:
 
 
 def test_a_machine_without_a_gpu_says_nothing_of_a_study_on_gpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(RetortError, match=r"the study trains on GPUs, and torch \S+ sees none on \S+; calibrate on a"):
         calibrate("bfloat16", gpu=True, output=OUTPUT)

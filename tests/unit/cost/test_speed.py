@@ -20,9 +20,8 @@ FILE = Path("results/calibration.json")
 
 
 @pytest.fixture(autouse=True)
-def on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def on_this_machine(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run in an empty folder on a machine with a known CPU."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(speed, "processor_name", lambda: "this one")
     FILE.parent.mkdir()
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 from retort.cost.volume import Rows, Volume
-from retort.specs.config import read_config
-from retort.study.load import open_study
 
 from tests.job_settings import schedule
+from tests.tiny.results import opened
 
 
 def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study_folder.parent)
-    study = open_study(read_config({"papers": ["tiny"], "study": str(study_folder)}))
+    study = opened({"papers": ["tiny"], "study": str(study_folder)})
     before = Volume(study)
     assert before.split("mood", "test", "encoder") == Rows(40, 16)
     assert before.assumed == {"mood": "10,000 rows of 16 tokens"}
@@ -44,7 +43,7 @@ def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatc
 
 
 def test_tokens_follow_from_the_words_of_sources_and_rows_of_subsets_add_up() -> None:
-    volume = Volume(open_study(read_config({"papers": ["pocket"]})))  # the repository's own corpora and tasks
+    volume = Volume(opened({"papers": ["pocket"]}))  # the repository's own corpora and tasks
     words = sum(volume.study.sources[name].size.words for name in ("wikipedia-en", "bookcorpus"))  # type: ignore[union-attr]
     for model in ("bert-base-uncased", "bert-large-uncased"):  # the second has the first's tokenizer
         blocks = volume.blocks("wikipedia-bookcorpus-128", schedule(epochs=1), model)

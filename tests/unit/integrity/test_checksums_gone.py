@@ -34,9 +34,8 @@ def make(path: Path, file: str = "") -> Path:
 
 
 @pytest.fixture(autouse=True)
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def results(here: Path) -> None:
     """Make a folder and a single file in a folder of results."""
-    monkeypatch.chdir(tmp_path)
     make(SCORE)
     make(MODEL, "model.safetensors")
 

@@ -57,15 +57,14 @@ DAMAGE: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def results(here: Path) -> Path:
     """Return a folder with a result of each type, each with its checksums."""
-    monkeypatch.chdir(tmp_path)
     for name, (inner, content) in RESULTS.items():
         path = Path(name) / inner
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
         take(Path(name), "job", this_code(), (), {})
-    return tmp_path
+    return here
 
 
 def line_of_a_job_that_reads(result: str, capsys: pytest.CaptureFixture[str], body: Callable[[], None]) -> str:

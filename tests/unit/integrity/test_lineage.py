@@ -104,8 +104,7 @@ def test_a_checkpoint_knows_all_code_that_trained_it(tmp_path: Path) -> None:
     assert (others.state, others.notes(), others.makers) == (None, [], [NEW])
 
 
-def test_a_training_that_goes_on_under_other_code_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_training_that_goes_on_under_other_code_says_so(here: Path) -> None:
     settings: Any = schedule()
     settings_of = type("Settings", (), {"as_json": lambda self: {"a": settings.steps}})()
     first = Checkpoint(RunningJob("", quiet().log).checkpoints, [settings_of.as_json(), 1, []], 0.0, OLD)
@@ -168,25 +167,24 @@ def test_a_cut_last_note_loses_only_itself(end: str, tmp_path: Path) -> None:
 # --- folders of the user
 
 
-def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_is_known_by_its_content(here: Path) -> None:
 
     def content(folder: str) -> str:
         folder_digests.content_of.cache_clear()
-        return folder_digests.content_of("texts", tmp_path / folder)
+        return folder_digests.content_of("texts", here / folder)
 
     assert content("here") == folder_digests.ABSENT
-    (tmp_path / "here").mkdir()
-    (tmp_path / "here" / "a.txt").write_text("good")
-    (tmp_path / "here" / ".hidden").write_text("x")
+    (here / "here").mkdir()
+    (here / "here" / "a.txt").write_text("good")
+    (here / "here" / ".hidden").write_text("x")
     first = content("here")
-    shutil.move(tmp_path / "here", tmp_path / "there")
+    shutil.move(here / "here", here / "there")
     assert content("there") == first
     assert content("here") == first  # it is gone, and was last known so
-    (tmp_path / "there" / "a.txt").write_text("evil")  # of the same size
+    (here / "there" / "a.txt").write_text("evil")  # of the same size
     changed = content("there")
     assert changed != first
-    (tmp_path / "results/sources/.contents/texts.json").write_text('{"files": {"a.txt": 3}}')
+    (here / "results/sources/.contents/texts.json").write_text('{"files": {"a.txt": 3}}')
     assert content("there") == changed
-    (tmp_path / "there" / "a.txt").rename(tmp_path / "there" / "b.txt")
+    (here / "there" / "a.txt").rename(here / "there" / "b.txt")
     assert content("there") != changed

@@ -38,9 +38,8 @@ def repaired(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 @pytest.fixture(autouse=True)
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def results(here: Path) -> None:
     """Make a teacher, and a student of it that no run makes."""
-    monkeypatch.chdir(tmp_path)
     make(GONE, "student", teacher=make(TEACHER, "weights"))
 
 

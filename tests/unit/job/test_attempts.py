@@ -9,13 +9,8 @@ from pathlib import Path
 import pytest
 from retort.job import attempts
 from retort.job.attempts import KILLED, NEVER, Attempt, Clock, attempt
-from retort.job.context import job
-
-from tests.rule_job import rule_job
 
 LOG, NOTE = "results/logs/rule/a.log", Path("results/.locks/rule.a.attempt")
-RESULTS = [Path("results/scores/s/mood/1-2.json"), Path("results/scores/s/mood/1-2.answers.json")]
-TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
 KILL = f"""
 import os
 from pathlib import Path
@@ -69,17 +64,11 @@ def test_a_job_has_failed_in_the_run_that_tried_it(monkeypatch: pytest.MonkeyPat
     assert Attempt.read(NOTE) == Attempt("run-2", "no such partition")
 
 
-def test_a_gpu_that_was_too_small_is_told_with_what_would_be_right(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit), job(rule_job(output=list(RESULTS))):
-        raise RuntimeError(TOO_SMALL)
-    assert "the GPU has too little memory for its batches (CUDA out of memory" in (said := capsys.readouterr().err)
-    assert "set micro_batch, below its batch_size, in the configuration or in its schedule" in said
-
-
 def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small() -> None:
     error = RuntimeError("Caught an error in a thread.\nTraceback\nCUDA error: out of memory\nmore")
     assert attempts.reason_of(error).startswith(
-        "the GPU has too little memory for its batches (CUDA error: out of memory); set micro_batch"
+        "the GPU has too little memory for its batches (CUDA error: out of memory); set micro_batch, below "
+        "its batch_size, in the configuration or in its schedule"
     )
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -48,19 +46,6 @@ def test_what_the_user_can_change_is_a_line_on_the_terminal_and_a_traceback_in_t
     assert status_of(error) == 1
     assert capsys.readouterr().err == f"rule(a): {said}\n  log: rule.a.log\n"
     assert LOG.read_text().startswith("Traceback")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yield the current folder, on a disk of 128 KiB; skip the test where none can be mounted."""
-    (tmp_path / "disk").mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(tmp_path / "disk")]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no disk can be mounted here")
-    with monkeypatch.context() as inside:
-        inside.chdir(tmp_path / "disk")
-        yield tmp_path / "disk"
-    subprocess.run(["umount", str(tmp_path / "disk")], check=True)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4096, 20_000])

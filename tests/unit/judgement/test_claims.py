@@ -178,11 +178,10 @@ def test_what_rounding_alone_contradicts_is_tied(a: str, b: str, word: str):
     assert judge_means(claim("above", "A", "B"), reported_numbers(exhibits)).verdict == word
 
 
-def test_the_claims_are_shown_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_claims_are_shown_with_their_reasons(here: Path):
     other = {"other_readings": {"far": {"says": "by <far>", "compare": "mostly-above"}}}
     claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>", **other}}
-    config = write_study(tmp_path / "study", claims=claims)
+    config = write_study(here / "study", claims=claims)
     made(config)
     check_claims(
         quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], "c.json", {"md": "c.md", "html": "c.html"}

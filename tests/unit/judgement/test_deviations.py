@@ -11,20 +11,13 @@ from retort.specs.config import Config, read_config
 from retort.study.load import open_written
 from retort.study.study import Study
 
-from tests.conftest import whole_study
 from tests.tiny.edit import set_value, write
 from tests.tiny.variant import write_study
 
 
-@pytest.fixture(scope="module")
-def study() -> Study:
-    """Return the study of every paper, as its files have it."""
-    return whole_study()
-
-
 @pytest.mark.slow
-def test_every_deviation_of_the_papers_names_a_cell_or_a_setting(study: Study) -> None:
-    assert unknown_names(study) == []
+def test_every_deviation_of_the_papers_names_a_cell_or_a_setting(whole: Study) -> None:
+    assert unknown_names(whole) == []
 
 
 @pytest.mark.parametrize(
@@ -74,13 +67,8 @@ def test_the_defaults_of_reported_rows_are_listed_until_they_are_stated_or_decla
     assert said_nothing_of(study)["stages.*.schedule.warmup_ratio"] == ["attention"]
 
 
-def test_the_papers_state_or_declare_every_setting_of_their_reported_rows(study: Study) -> None:
-    assert [unstated_settings(study, paper) for paper, spec in study.papers.items() if not spec.ours] == [
-        [],
-        [],
-        [],
-        [],
-    ]
+def test_the_papers_state_or_declare_every_setting_of_their_reported_rows(whole: Study) -> None:
+    assert [unstated_settings(whole, paper) for paper, spec in whole.papers.items() if not spec.ours] == [[]] * 4
 
 
 def test_a_check_of_a_paper_lists_the_settings_to_state_or_declare(

@@ -11,7 +11,6 @@ from retort.report.outcome import Files, Shown
 from retort.report.page import plot_of
 from retort.results import frames
 from retort.specs.across import Facts
-from retort.specs.config import read_config
 from retort.specs.paper import Recording
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -20,6 +19,7 @@ from retort.tables.recordings import as_recorded, replacements_of
 
 from tests.tiny.edit import write
 from tests.tiny.reported import as_reported
+from tests.tiny.results import opened
 from tests.tiny.variant import CLAIMS, ROWS
 from tests.unit.study.test_scale import SMALLER, study_config
 
@@ -40,7 +40,7 @@ def study(tmp_path: Path) -> Study:
     write(folder, "papers/tiny/claims.yaml", CLAIMS)
     longer = {"title": "Longer", "longer_than": "reduced", "replacements": {**SMALLER, **LONG}}
     write(folder, "scales/reduced-360.yaml", longer)
-    return open_study(read_config({"papers": ["tiny"], "study": str(folder), "scale": "paper"}))
+    return opened({"papers": ["tiny"], "study": str(folder), "scale": "paper"})
 
 
 def recorded(study: Study, **runs: Scores) -> Study:

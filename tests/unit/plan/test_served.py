@@ -16,13 +16,12 @@ from retort.plan.reads import InputFunctions
 from retort.results.frames import lines_of
 from retort.specs.config import read_config
 from retort.study.cells import expand, of_folder, required, served
-from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.render import rendered
 
 from tests.tiny.edit import write
 from tests.tiny.reported import as_reported
-from tests.tiny.results import collected
+from tests.tiny.results import collected, opened
 from tests.tiny.variant import MOOD, PAPER_OF_OTHERS, ROWS, TABLE, write_one_table
 
 SAID = "server: it alone has the labels of the test set; reports/submissions/tiny-kd/seed-1.zip is what it is sent"
@@ -50,7 +49,7 @@ def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dic
 
 
 def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path)))
+    study = opened(study_config(tmp_path))
     spec, lines = collected(study, "table1")
     row = {line.column: line for line in lines_of(lines) if line.student == "tiny-kd"}
     assert {row[name].state for name in ("Acc. %", "Avg")} == {SAID}
@@ -110,7 +109,7 @@ def state_on_server(study: Study, scores: dict[tuple[str, str, int], Any]) -> st
 def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Path) -> None:
     config = study_config(tmp_path, scale="reduced")
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
-    study = open_study(read_config(config))
+    study = opened(config)
     spec, lines = collected(study, "table1", dev_scores("tiny-kd"))
     row = {line.column: line for line in lines_of(lines) if line.student == "tiny-kd"}
     on_dev = row["Acc. %"]
@@ -129,7 +128,7 @@ def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Pa
 
 
 def test_what_is_computed_from_server_cells_is_computed_from_dev_next_to_them(tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path)))
+    study = opened(study_config(tmp_path))
     spec, lines = collected(study, "table1", dev_scores("tiny-kd"))
     row = {line.column: line for line in lines_of(lines) if line.student == "tiny-kd"}
     assert {row[name].status for name in ("Acc. %", "Avg", "Change")} == {"server"}
@@ -141,7 +140,7 @@ def test_what_is_computed_from_server_cells_is_computed_from_dev_next_to_them(tm
 
 
 def test_the_server_scores_no_run_that_diverged(tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path)))
+    study = opened(study_config(tmp_path))
     scores = dev_scores("tiny-kd")
     scores["tiny-kd", "mood", 2] = scores["tiny-kd", "mood", 1] | {"status": "diverged", "step": 7}
     assert state_on_server(study, scores) == SAID  # seed 1 is sent
@@ -150,7 +149,7 @@ def test_the_server_scores_no_run_that_diverged(tmp_path: Path) -> None:
 
 
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path, split="dev")))
+    study = opened(study_config(tmp_path, split="dev"))
     assert {cell.task for cell in expand(study)} == {"rating", "mood"}
     assert served(study, study.exhibits["tiny", "table1"]) == []
 

@@ -276,9 +276,8 @@ def parts(study_folder: Path) -> int:
 
 
 def test_task_and_work_and_a_finished_grid_decide_the_parts_of_a_grid(
-    study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study_folder: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     set_value(study_folder, AGNOSTIC, "grid", "learning_rate", to=[0.001, 0.002, 0.003])
     set_value(study_folder, AGNOSTIC, "grid", "batch_size", to=[8, 16])
     assert parts(study_folder) == 1

@@ -72,9 +72,9 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "answers of an exhibit": (14, lambda: len([name for name in vars(Answers) if not name.startswith("_")])),
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
-    "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (26985, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (22886, lambda: code_lines(TESTS)),
+    "dict[str, Any]": (77, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
+    "code lines": (26741, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (22669, lambda: code_lines(TESTS)),
 }
 
 

@@ -20,13 +20,13 @@ from retort.plan.plan import Plan
 from retort.specs.config import Config, read_config
 from retort.specs.paper import Recording
 from retort.study.addresses import name_of_seeds
-from retort.study.load import open_study
 from retort.study.questions import seeds_of
 from retort.study.study import Study
 from snakemake.cli import get_argument_parser, parse_config
 
 from tests.conftest import ROOT
 from tests.contracts.mistakes.models import MISTAKES
+from tests.tiny.results import opened
 
 PACKAGE = ROOT / "workflow" / "retort"
 MAP, GLOSSARY = ((PACKAGE / name).read_text() for name in ("README.md", "glossary.md"))
@@ -125,7 +125,7 @@ def test_the_guide_to_the_command_line_has_every_verb() -> None:
 @pytest.fixture(scope="module")
 def pocket() -> Study:
     """Return the pocket study."""
-    return open_study(read_config({"papers": ["pocket"]}))
+    return opened({"papers": ["pocket"]})
 
 
 @pytest.fixture(scope="module")

@@ -23,11 +23,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def config(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def config(built: Path, here: Path) -> dict[str, Any]:
     """Make the current folder a copy of the variant of the tiny study with its pages; return its configuration."""
-    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return write_study(tmp_path / "study")
+    shutil.copytree(built, here, dirs_exist_ok=True)
+    return write_study(here / "study")
 
 
 @pytest.fixture

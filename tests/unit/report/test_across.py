@@ -10,12 +10,10 @@ import pytest
 import yaml
 from retort.report.across import questions
 from retort.report.index import make_index
-from retort.specs.config import read_config
 from retort.specs.scale import Replacements, Scale
-from retort.study.load import open_study
 
 from tests.tiny.reported import MEAN, study_config, table
-from tests.tiny.results import quiet
+from tests.tiny.results import opened, quiet
 from tests.unit.study.test_scale import SMALLER
 
 ENTRY = {
@@ -32,7 +30,7 @@ def across(config: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def test_an_effect_is_a_row_less_the_baseline_of_its_table(config: dict[str, Any]) -> None:
-    (question,) = questions(open_study(read_config(across(config))), ["tiny"])
+    (question,) = questions(opened(across(config)), ["tiny"])
     (table,) = question.tables
     ours = table.columns["this run"]
     score = ours.effects["one <row>"]
@@ -42,11 +40,11 @@ def test_an_effect_is_a_row_less_the_baseline_of_its_table(config: dict[str, Any
     assert ours.text("one <row>") == f"{score.value:+.1f} ± {(score.interval[1] - score.value):.1f}".replace("-", "−")
     assert ours.text("no such row") == "–"
     assert table.rows == question.plot.rows == ["one <row>"]
-    assert questions(open_study(read_config(config)), []) == []
+    assert questions(opened(config), []) == []
 
 
 def test_smaller_models_of_this_run_name_their_scale_and_rehearsed_numbers_are_left_out(config: dict[str, Any]) -> None:
-    study = open_study(read_config(across(config)))
+    study = opened(across(config))
 
     def sides(scale: Scale, ours: bool) -> list[str]:
         paper = study.papers["tiny"].model_copy(update={"ours": ours})
@@ -67,7 +65,7 @@ def test_smaller_models_of_this_run_name_their_scale_and_rehearsed_numbers_are_l
 def test_the_average_that_a_paper_reports_takes_the_place_of_a_mean(here: Path) -> None:
     config = study_config(here, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}))
     entry = {"paper": "some", "table": "table1", "over": ["Coin", "Other"], "baseline": "a", "rows": {"one <row>": "b"}}
-    (question,) = questions(open_study(read_config(across(config, **entry))), ["some"])
+    (question,) = questions(opened(across(config, **entry)), ["some"])
     (shown,) = question.tables
     # 75.5 less 75.2, where the means of the columns differ by 0.5
     assert shown.columns["reported"].text("one <row>") == "+0.3"

@@ -17,7 +17,6 @@ from retort.specs.across import Answer
 from retort.study.study import Study
 from retort.tables.claims import Judged, judge_on_reported, smaller_runs
 
-from tests.conftest import whole_study
 from tests.tiny.results import quiet
 
 NONE = Judgement(Kind.NOT_TESTED)
@@ -29,23 +28,17 @@ ANSWER = {
 }
 
 
-@pytest.fixture(scope="module")
-def study() -> Study:
-    """Return the study with all papers."""
-    return whole_study()
-
-
-def answered(study: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str) -> Answered:
+def answered(whole: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str) -> Answered:
     """Return an answer that rests on one claim of a paper and one of a study of ours, with these outcomes."""
-    shown = {paper: Shown(study, paper) for paper in ("wang2023", "pocket")}
+    shown = {paper: Shown(whole, paper) for paper in ("wang2023", "pocket")}
     smaller = {"reduced": Judgement(recorded)} if recorded else {}
     names = {"wang2023": "cheap-choice", "pocket": "steps-matter"}
     for paper, one in (("wang2023", Judgement(reported)), ("pocket", Judgement(ours or Kind.NOT_TESTED))):
-        claim = study.claims[paper][names[paper]]
+        claim = whole.claims[paper][names[paper]]
         of_paper = smaller if paper == "wang2023" else {}
         shown[paper].judged = [Judged(one, NONE, of_paper, {}, {}, name=names[paper], claim=claim)]
     rests_on = [{"paper": paper, "claims": {name: expected}} for paper, name in names.items()]
-    spec = Answer.model_validate({**ANSWER, "rests_on": rests_on, "picture": "starts"}, context=study.names("wang2023"))
+    spec = Answer.model_validate({**ANSWER, "rests_on": rests_on, "picture": "starts"}, context=whole.names("wang2023"))
     (found,) = answers({"one": spec}, shown, [])
     return found
 
@@ -68,15 +61,15 @@ def answered(study: Study, reported: Kind, recorded: Kind | None, ours: Kind | N
     ],
 )  # fmt: skip
 def test_how_sure_an_answer_is_follows_from_its_claims(
-    study: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str, sure: str
+    whole: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str, sure: str
 ) -> None:
-    found = answered(study, reported, recorded, ours, expected)
+    found = answered(whole, reported, recorded, ours, expected)
     assert found.sure == sure
     assert bool(found.contradicted) == ("contradicted" in sure)
 
 
-def test_only_papers_that_agree_report_an_answer(study: Study) -> None:
-    found = answered(study, Kind.SUPPORTED, None, None, "supported")
+def test_only_papers_that_agree_report_an_answer(whole: Study) -> None:
+    found = answered(whole, Kind.SUPPORTED, None, None, "supported")
     agrees, opposed = (replace(found.sources[0], claims=[(item, [replace(one, agrees=agree) for one in outcomes])
                        for item, outcomes in found.sources[0].claims]) for agree in (True, False))  # fmt: skip
     assert replace(found, sources=[agrees, opposed]).sure == (
@@ -90,17 +83,17 @@ def test_only_papers_that_agree_report_an_answer(study: Study) -> None:
     ]
 
 
-def test_no_claim_contradicts_an_answer_of_the_project(study: Study) -> None:
-    named = {(one.paper, name) for answer in study.answers.values() for one in answer.rests_on for name in one.claims}
-    shown = {paper: Shown(study, paper) for paper in study.papers}
+def test_no_claim_contradicts_an_answer_of_the_project(whole: Study) -> None:
+    named = {(one.paper, name) for answer in whole.answers.values() for one in answer.rests_on for name in one.claims}
+    shown = {paper: Shown(whole, paper) for paper in whole.papers}
     for paper, one in shown.items():
-        on_reported, runs, one.judged = judge_on_reported(study, paper), smaller_runs(study, paper), []
-        for name, claim in study.claims.get(paper, {}).items():
+        on_reported, runs, one.judged = judge_on_reported(whole, paper), smaller_runs(whole, paper), []
+        for name, claim in whole.claims.get(paper, {}).items():
             if (paper, name) in named:
                 smaller = {run.scale: run.judge(name, claim) for run in runs if coverage_of(claim, run.side).known}
                 one.judged.append(Judged(on_reported(claim), NONE, smaller, {}, {}, name=name, claim=claim))
-    found = answers(study.answers, shown, [])
-    assert [one.name for one in found] == list(study.answers)
+    found = answers(whole.answers, shown, [])
+    assert [one.name for one in found] == list(whole.answers)
     assert [text for one in found for text in one.contradicted] == []
 
 

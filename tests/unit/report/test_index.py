@@ -8,19 +8,11 @@ from typing import Any
 import pytest
 from retort.report.index import lines_of_run, make_index
 from retort.report.outcome import cells_of
-from retort.specs.config import read_config
-from retort.study.load import open_study
-from retort.study.study import Study
 
-from tests.tiny.results import collected, quiet
+from tests.tiny.results import collected, opened, quiet
 from tests.unit.report.pages import Tags
 
 INDEX = Path("reports/index.html")
-
-
-def opened(config: dict[str, Any]) -> Study:
-    """Return the study of a configuration."""
-    return open_study(read_config(config))
 
 
 def again(config: dict[str, Any], audit: list[str]) -> str:

@@ -18,14 +18,13 @@ from retort.results.planned_study import kept_open
 from retort.run.rehearsal.in_process import run_job
 from retort.run.workflow import everything
 from retort.specs.config import read_config
-from retort.study.load import open_study
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
 from tests.tiny.edit import CLAIMS, set_value, write
 from tests.tiny.reported import MEAN, as_reported, study_config, table
-from tests.tiny.results import keep, made, quiet
+from tests.tiny.results import keep, made, opened, quiet
 from tests.tiny.variant import CLAIMS as CLAIM
 from tests.tiny.variant import PAPER, PROFILES, TABLE, UNREPORTED, write_one_table
 from tests.unit.report.pages import lost, report, without_copies
@@ -206,7 +205,7 @@ def study(here: Path) -> Path:
     """Record a run of a published paper at a smaller scale, and return the folder of its study."""
     config = scaled_config(here / "study", "reduced", seeds=3)
     made(config)
-    keep(record_scale(open_study(read_config(config)), "tiny"))
+    keep(record_scale(opened(config), "tiny"))
     return Path(config["study"])
 
 
@@ -241,7 +240,7 @@ def test_without_a_run_all_pages_are_of_reported_and_recorded_numbers(config: di
     record_ours(tmp_path / "study")
     write(tmp_path / "study", "papers/tiny/recorded/float32-figure2.svg", "<svg>the record's</svg>")
     config["papers"] = []
-    make_files(config, everything(open_study(read_config(config))))
+    make_files(config, everything(opened(config)))
     index, page = (Path(f"reports/{name}").read_text() for name in ("index.html", "tiny/index.html"))
     assert "Nothing was run here." in index
     assert "Recorded 2026-01-02, not run here." in index

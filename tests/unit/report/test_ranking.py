@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from retort.report.ranking import RankedMean, panel_of, ranking
 from retort.results.frames import frame_of, read
-from retort.specs.config import read_config
-from retort.study.load import open_study
+
+from tests.tiny.results import opened
 
 TITLES = {"reported": "as reported", "recorded": "recorded", "ours": "this run"}
 
@@ -36,7 +36,7 @@ def test_all_points_and_intervals_lie_inside_a_panel() -> None:
 
 
 def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, Any]) -> None:
-    table = open_study(read_config(config)).exhibits["tiny", "table1"]
+    table = opened(config).exhibits["tiny", "table1"]
     lines = read("results/tables/tiny/table1.csv")
     plot = ranking(table, lines, TITLES)
     assert plot
@@ -45,7 +45,7 @@ def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, 
 
 
 def test_a_mean_over_more_columns_never_stands_next_to_one_over_fewer(config: dict[str, Any]) -> None:
-    table = open_study(read_config({"papers": []})).exhibits["wang2023", "table1"]
+    table = opened({"papers": []}).exhibits["wang2023", "table1"]
     tasks = ("QNLI", "SST-2", "MNLI", "MRPC", "QQP", "RTE", "CoLA")
     frame = frame_of(
         {"row": row, "column": column, "unit": "x100", "reported": 60.0 + place + 10 * (column in tasks[:2]),
@@ -71,7 +71,7 @@ def test_a_mean_over_more_columns_never_stands_next_to_one_over_fewer(config: di
 
 
 def test_two_rows_and_rows_that_measure_different_things_are_not_ranked(config: dict[str, Any]) -> None:
-    study = open_study(read_config(config))
+    study = opened(config)
     lines = read("results/tables/tiny/table1.csv")
     two = lines[lines["row"].isin(sorted(set(lines["row"]))[:2])]
     assert ranking(study.exhibits["tiny", "table1"], two, TITLES) is None

@@ -8,9 +8,9 @@ import pytest
 from retort.plan import resolve
 from retort.plan.value_lines import dotted, leaves
 from retort.report.settings_listed import ListedSettings, settings_of
-from retort.specs.config import read_config
-from retort.study.load import open_study
 from retort.study.study import Study
+
+from tests.tiny.results import opened
 
 REPLACED = ("teacher", "task")  # of what is stored: by a name
 
@@ -18,7 +18,7 @@ REPLACED = ("teacher", "task")  # of what is stored: by a name
 @pytest.fixture(scope="module")
 def study() -> Study:
     """Return the study as it is shipped, at the papers' own scale."""
-    return open_study(read_config({"papers": ["wang2023"], "scale": "paper", "run_sources": {"precision": "float32"}}))
+    return opened({"papers": ["wang2023"], "scale": "paper", "run_sources": {"precision": "float32"}})
 
 
 def values_of(one: ListedSettings) -> dict[str, str]:

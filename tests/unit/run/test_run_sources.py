@@ -40,10 +40,9 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
 
 
 @pytest.fixture
-def config(study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+def config(study_folder: Path, here: Path) -> Config:
     """Return the configuration of the tiny study, whose encoder lies in the current folder."""
-    monkeypatch.chdir(tmp_path)
-    make_encoder(tmp_path / "encoder")
+    make_encoder(here / "encoder")
     return Config(papers=["tiny"], study=str(study_folder))
 
 

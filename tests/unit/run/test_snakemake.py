@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -74,14 +73,13 @@ def because(old: list[Any], new: list[Any]) -> str:
     return f"Missing output files: a; Params have changed since last execution: {change}"
 
 
-def test_a_dry_run_names_the_files_of_a_source_that_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine").mkdir()
+def test_a_dry_run_names_the_files_of_a_source_that_changed(here: Path) -> None:
+    (here / "mine").mkdir()
     states = []
     for text in ("a", "b"):
-        (tmp_path / "mine/all.csv").write_text(text)
+        (here / "mine/all.csv").write_text(text)
         content_of.cache_clear()
-        states.append(content_of("mine", tmp_path / "mine"))
+        states.append(content_of("mine", here / "mine"))
     settings = [{"local": "mine", "sha256": state} for state in states]
     of_task = because(*([{"task": {"source": each}}] for each in settings))
     of_source = because(*([each] for each in settings))
@@ -235,21 +233,14 @@ def test_a_job_with_one_more_output_is_never_compared(repaired: int, again: bool
     ("is_full", "says"),
     [(True, "No space left on device; free some space"), (False, "Read-only file system; make the folder writable")],
 )
-def test_a_disk_that_cannot_be_written_is_told_in_a_line(is_full: bool, says: str, tmp_path: Path) -> None:
-    (disk := tmp_path / "disk").mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no disk can be mounted here")
-    try:
-        if is_full:
-            (disk / ".snakemake/log").mkdir(parents=True)
-            with contextlib.suppress(OSError):
-                (disk / "full").write_bytes(bytes(2**20))
-        else:
-            subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        done = run_snakemake(disk, "--snakefile", SNAKEFILE, "--cores", "1")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+def test_a_disk_that_cannot_be_written_is_told_in_a_line(is_full: bool, says: str, small_disk: Path) -> None:
+    if is_full:
+        (small_disk / ".snakemake/log").mkdir(parents=True)
+        with contextlib.suppress(OSError):
+            (small_disk / "full").write_bytes(bytes(2**20))
+    else:
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = run_snakemake(small_disk, "--snakefile", SNAKEFILE, "--cores", "1")
     assert done.returncode == 1
-    assert done.stderr.endswith(f"\ncannot write {disk}: {says}\n")
+    assert done.stderr.endswith(f"\ncannot write {small_disk}: {says}\n")
     assert "Traceback" not in done.stdout + done.stderr

@@ -50,20 +50,9 @@ def test_consecutive_runs_leave_no_layer_out(student: int, disjoint: bool) -> No
     assert not disjoint or len(layers) == 12
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "student", "teacher", "message"),
-    [
-        ("listed", {"pairs": [[7, 3]]}, 6, 12, "student has no layer 7; its layers go from 0 to 6"),
-        ("last-k", {}, 6, 4, "teacher has no layer 6; its layers go from 0 to 4"),
-        ("first", {}, 6, 4, "teacher has no layer 5; its layers go from 0 to 4"),
-    ],
-)
-def test_a_layer_that_is_not_there(
-    name: str, options: dict[str, object], student: int, teacher: int, message: str
-) -> None:
-    with pytest.raises(RetortError) as error:
-        pairs_of({name: options}, student, teacher)
-    assert str(error.value) == message
+def test_a_layer_that_is_not_there() -> None:
+    with pytest.raises(RetortError, match=r"^teacher has no layer 6; its layers go from 0 to 4$"):
+        pairs_of({"last-k": {}}, 6, 4)
 
 
 def test_initial_follows_the_layers_that_the_student_starts_from() -> None:

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.specs.config import read_config
 from retort.study.addresses import SCORE_FILE, names_of_seeds, score_file_of_seed, score_files
-from retort.study.load import open_study
+
+from tests.tiny.results import opened
 
 FOLDER = Path("results/scores/tiny-kd/mood")
 
 
 def named(config: dict[str, Any], **more: Any) -> list[str]:
     """Return the seeds of each job of a student with three seeds."""
-    return names_of_seeds(open_study(read_config({**config, **more})), "tiny-kd", "mood")
+    return names_of_seeds(opened({**config, **more}), "tiny-kd", "mood")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_run_has_decided_how_seeds_are_divided(config: dict[str, Any]) -> None
 
 
 def test_each_seed_has_one_file_and_a_teacher_that_of_its_own_seed(config: dict[str, Any]) -> None:
-    study = open_study(read_config({**config, "seeds_divided": {"tiny-kd/mood": ["1-2", "3"]}}))
+    study = opened({**config, "seeds_divided": {"tiny-kd/mood": ["1-2", "3"]}})
     files = [str(FOLDER / "1-2.json"), str(FOLDER / "3.json")]
     assert score_files(study, "tiny-kd", "mood") == files
     assert [score_file_of_seed(study, "tiny-kd", "mood", seed) for seed in (1, 2, 3)] == [files[0], *files]

@@ -11,11 +11,12 @@ import pytest
 from retort.cli import main
 from retort.errors import StudyError
 from retort.plan.settings_cells import check_settings_cells
-from retort.specs.config import Config, read_config
-from retort.study.load import LATER, check_files, open_study
+from retort.specs.config import Config
+from retort.study.load import LATER, check_files
 
 from tests.conftest import ROOT
 from tests.tiny.edit import add, change
+from tests.tiny.results import opened
 
 FOLDERS = ("corpora", "models", "papers", "protocols", "scales", "sources", "tasks")
 
@@ -59,7 +60,7 @@ def test_a_mistake_anywhere_and_what_is_checked_later(
     assert line in found
     assert later == unreached
     if name.startswith("papers/wang2023"):  # planning fails only for what it reads
-        assert open_study(read_config({"study": str(study), "papers": ["pocket"]})).papers.keys() == {"pocket"}
+        assert opened({"study": str(study), "papers": ["pocket"]}).papers.keys() == {"pocket"}
 
 
 def test_a_folder_that_is_no_paper_yet_and_a_file_that_nothing_reads(study: Path) -> None:
@@ -91,4 +92,4 @@ def test_a_student_that_fits_only_as_reported(study: Path) -> None:
     )
     assert check_files(Config(study=str(study)))[1] == [f"{line}{scale})" for scale in ("reduced-360", "reduced")]
     with pytest.raises(StudyError, match=r"cannot be cut into 12 heads.*\(at scale reduced\)"):
-        open_study(read_config({"study": str(study), "papers": ["mlkd2024"], "scale": "reduced"}))
+        opened({"study": str(study), "papers": ["mlkd2024"], "scale": "reduced"})

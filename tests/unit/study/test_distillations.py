@@ -13,11 +13,10 @@ from retort.results.collect import read_scores
 from retort.results.frames import lines_of
 from retort.specs.config import read_config
 from retort.study.distillations import distillations_of, trained_anew
-from retort.study.load import open_study
 from retort.study.study import Study
 
 from tests.tiny.edit import AGNOSTIC, STUDENTS, problems, set_value, write
-from tests.tiny.results import SCORES, collected, paths, write_results
+from tests.tiny.results import SCORES, collected, opened, paths, write_results
 
 FURTHER, NARROW = "tiny-predicting-distillation-7", "tiny-narrow"
 
@@ -58,7 +57,7 @@ def test_a_cell_counts_distillations_and_keeps_every_run(several: dict[str, Any]
 
 def test_a_budget_says_how_many_distillations_run(several: dict[str, Any]) -> None:
     chosen = {"seeds": 2, "tasks": ["mood"], "distillations": 3}
-    study = open_study(read_config({**several, "budget": {"hours": 1.0, "runs": {"tiny-predicting": chosen}}}))
+    study = opened({**several, "budget": {"hours": 1.0, "runs": {"tiny-predicting": chosen}}})
     assert list(distillations_of(study, "tiny-predicting")) == [1, 7, 8]
     assert starts_of(study, "tiny-predicting") == [NARROW, f"{NARROW}-distillation-7", f"{NARROW}-distillation-8"]
     assert list(distillations_of(study, NARROW)) == [1, 7]  # its own tables show no other
@@ -70,7 +69,7 @@ def test_no_two_distillations_start_from_one_whatever_the_seeds_of_their_parent(
     protocol = yaml.safe_load((study_folder / AGNOSTIC).read_text())
     write(study_folder, "protocols/of-the-parent.yaml", {**protocol, "distillation_seeds": [7]})
     set_value(study_folder, STUDENTS, "narrow", "protocol", to="of-the-parent")
-    study = open_study(read_config(several))
+    study = opened(several)
     assert list(distillations_of(study, NARROW)) == [7]
     assert starts_of(study, "tiny-predicting") == [NARROW, f"{NARROW}-distillation-1"]
 

@@ -8,9 +8,10 @@ import pytest
 from retort.specs.config import RunSources, read_config
 from retort.study import reasons
 from retort.study.cells import profile_address
-from retort.study.load import open_study
 from retort.study.reasons import Reason, Status
 from retort.study.study import Study
+
+from tests.tiny.results import opened
 
 KD = "tiny-kd"
 
@@ -18,7 +19,7 @@ KD = "tiny-kd"
 @pytest.fixture
 def study(config: dict[str, Any]) -> Study:
     """Return the variant of the tiny study, which runs whole."""
-    return open_study(read_config(config))
+    return opened(config)
 
 
 def test_what_is_run_has_no_reason(study: Study) -> None:

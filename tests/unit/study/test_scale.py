@@ -16,7 +16,7 @@ from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.scale import Replacements
 from retort.study.cells import expand, gridded
-from retort.study.load import open_study, read_study
+from retort.study.load import read_study
 from retort.study.questions import runs_on
 from retort.study.scaled_study import Shrink
 from retort.study.study import Study
@@ -24,7 +24,7 @@ from retort.tables.recordings import recording_of
 
 from tests.tiny.edit import PROTOCOL, set_value, write
 from tests.tiny.reported import as_reported
-from tests.tiny.results import collected
+from tests.tiny.results import collected, opened
 from tests.tiny.variant import MODEL, ONE_TABLE, PAPER_OF_OTHERS, ROWS, STUDENT, write_one_table
 
 LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
@@ -56,7 +56,7 @@ def study_config(
 
 def study(folder: Path, scale: str, **more: Any) -> Study:
     """Return the variant of the tiny study at a scale."""
-    return open_study(read_config(study_config(folder, scale, **more)))
+    return opened(study_config(folder, scale, **more))
 
 
 def test_every_increasing_list_of_layers_stays_increasing_and_within_the_small_teacher() -> None:
@@ -108,7 +108,7 @@ def test_a_scale_decides_on_students_schedules_seeds_tasks_and_teachers(tmp_path
 def test_the_steps_of_a_decay_are_those_of_the_scale(tmp_path: Path, scale: str, decay: int | None) -> None:
     config = study_config(tmp_path, scale)
     set_value(tmp_path, PROTOCOL, "schedule", "decay_steps", to=20)
-    settings = score(open_study(read_config(config)), "tiny-kd", "mood")
+    settings = score(opened(config), "tiny-kd", "mood")
     assert {stage.schedule.decay_steps for stage in settings.stages} == {decay}
 
 
@@ -217,7 +217,7 @@ def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, replacements: dict[str
 @pytest.fixture(scope="module")
 def reduced() -> Study:
     """Return the study of the four papers at the reduced scale; opening it checks that every student can be trained."""
-    return open_study(read_config({"scale": "reduced"}))
+    return opened({"scale": "reduced"})
 
 
 def test_the_reduced_scale_runs_students_of_every_paper_and_judges_no_best_of_a_grid(reduced: Study) -> None:
@@ -263,5 +263,5 @@ def test_an_average_is_over_the_tasks_that_the_scale_runs(reduced: Study) -> Non
 
 def test_recorded_runs_are_of_the_settings_that_the_scale_has_now(reduced: Study) -> None:
     for paper, scale in reduced.recordings:
-        study = open_study(read_config({"papers": [paper], "scale": scale})) if scale != "reduced" else reduced
+        study = opened({"papers": [paper], "scale": scale}) if scale != "reduced" else reduced
         assert recording_of(study, paper), f"record {paper} at {scale} anew: its settings have changed"

@@ -14,11 +14,10 @@ from retort.plan.plan import Plan
 from retort.results.frames import Line, for_claims
 from retort.settings.trials import Trial
 from retort.specs.config import read_config
-from retort.study.load import open_study
 
 from tests.tiny.edit import set_value, write
 from tests.tiny.reported import as_reported
-from tests.tiny.results import frame, made
+from tests.tiny.results import frame, made, opened
 from tests.tiny.variant import NARROW, PAPER_OF_OTHERS, STUDENTS, write_one_table
 
 GRID = {"learning_rate": [1e-3, 2e-3], "batch_size": [4, 8], "seed": 1}
@@ -49,7 +48,7 @@ def grids(here: Path) -> dict[str, Any]:
     for task in DEV:
         set_value(here / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
     config = {**config, "scale": "paper"}
-    study = open_study(read_config(config))
+    study = opened(config)
     for task, values in DEV.items():
         points = list(enumerate(zip(resolve.grid(study, "tiny-narrow", task).points, values, strict=True), start=1))
         folder = Path("results/trials/tiny-narrow", task)
@@ -137,7 +136,7 @@ def test_trials_of_other_points_are_refused_and_the_table_waits_for_its_own(grid
 
 def test_claims_are_judged_on_what_was_trained_again(grids: dict[str, Any]) -> None:
     lines, _ = lines_of(grids)
-    study = open_study(read_config(grids))
+    study = opened(grids)
     judged = for_claims(study, {"table1": frame(lines.values())})
     cells = our_numbers({"table1": study.exhibits["tiny", "table1"]}, judged).numbers
     values = {row: cells["table1", row, "Acc"]["value"] for row in ("Narrow", "Plain", "Elsewhere")}

@@ -11,11 +11,10 @@ from retort.judgement.judge import Kind, recorded_numbers
 from retort.judgement.verdicts import MARGIN
 from retort.results.frames import frame_of
 from retort.specs import catalogue
-from retort.specs.config import read_config
-from retort.study.load import open_study
 from retort.tables.claims import claim_sides, counts, judge_all, judge_on_reported
 
 from tests.conftest import ROOT
+from tests.tiny.results import opened
 
 # paper -> claims that do not hold on its numbers, those that rounding decides, and those that averages taken anew turn
 REPORTED_VERDICTS = {
@@ -37,7 +36,7 @@ def letters(text: str) -> str:
 @pytest.mark.skipif(not PAPERS.is_dir(), reason="the texts of the papers are not part of the repository")
 def test_each_quote_stands_in_the_text_of_its_paper(paper: str):
     texts = [letters(path.read_text()) for path in sorted(PAPERS.glob(f"{paper}*.txt"))]
-    for name, claim in open_study(read_config({"papers": [paper]})).claims[paper].items():
+    for name, claim in opened({"papers": [paper]}).claims[paper].items():
         assert claim.quote
         pattern = LEFT_OUT.join(re.escape(letters(part)) for part in claim.quote.text.split("…"))
         assert any(re.search(pattern, text) for text in texts), name
@@ -45,7 +44,7 @@ def test_each_quote_stands_in_the_text_of_its_paper(paper: str):
 
 @pytest.mark.parametrize("paper", REPORTED_VERDICTS)
 def test_a_claim_that_is_not_supported_has_no_other_reading_that_the_reported_numbers_support(paper: str):
-    study = open_study(read_config({"papers": [paper]}))
+    study = opened({"papers": [paper]})
     on_reported = judge_on_reported(study, paper)
     for name in REPORTED_VERDICTS[paper][0]:
         claim = study.claims[paper][name]
@@ -55,7 +54,7 @@ def test_a_claim_that_is_not_supported_has_no_other_reading_that_the_reported_nu
 
 @pytest.mark.parametrize("paper", REPORTED_VERDICTS)
 def test_the_reported_numbers_decide_every_claim_whose_cells_are_reported(paper: str):
-    study = open_study(read_config({"papers": [paper]}))
+    study = opened({"papers": [paper]})
     study.recordings.clear()  # their claims take thousands of draws
     claims = study.claims[paper]
     of_abstract = ["abstract" in claim.where for claim in claims.values()]
@@ -97,7 +96,7 @@ def test_the_reported_numbers_decide_every_claim_whose_cells_are_reported(paper:
 def test_a_recorded_run_of_ours_is_judged_alike_whatever_the_precision_of_this_run(paper: str):
     found = []
     for precision in ("float32", "bfloat16"):
-        study = open_study(read_config({"papers": [paper], "scale": "studies", "precision": precision}))
+        study = opened({"papers": [paper], "scale": "studies", "precision": precision})
         assert [paper for paper, _ in study.records].count(paper) == 1
         on_reported = judge_on_reported(study, paper)
         found.append({name: on_reported(claim) for name, claim in study.claims[paper].items()})
@@ -107,7 +106,7 @@ def test_a_recorded_run_of_ours_is_judged_alike_whatever_the_precision_of_this_r
 
 @pytest.mark.parametrize(("about", "verdict"), [("method", Kind.INCONCLUSIVE), ("students", Kind.SUPPORTED)])
 def test_a_claim_on_a_recorded_run_counts_the_luck_of_one_distillation(about: str, verdict: Kind):
-    study = open_study(read_config({"papers": ["pocket"], "scale": "pocket", "precision": "float32"}))
+    study = opened({"papers": ["pocket"], "scale": "pocket", "precision": "float32"})
     claim = study.claims["pocket"]["hidden-above-relations"]
     ((name, row, column),), (other,) = (
         [key for group in side for key in group.keys] for side in (claim.cells, claim.than)
@@ -124,7 +123,7 @@ def test_a_claim_on_a_recorded_run_counts_the_luck_of_one_distillation(about: st
 
 
 def test_recorded_numbers_have_the_units_of_their_metrics():
-    table = open_study(read_config({"papers": ["pocket"], "scale": "pocket"})).exhibits["pocket", "table1"]
+    table = opened({"papers": ["pocket"], "scale": "pocket"}).exhibits["pocket", "table1"]
     units = {("table1", cell.row, cell.column): f"of {cell.metric}" for cell in table.cells()}
     found = recorded_numbers({"table1": table}, units).numbers
     assert {facts["unit"] for facts in found.values()} == {*units.values()}

@@ -6,30 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from retort.specs import exhibit as exhibits
 from retort.specs.exhibit import Answers, exhibit_type, figure_kinds, table_kinds
 from retort.study.study import Study
 from retort.tables import figures
 
-from tests.conftest import whole_study
-
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
 
 
-@pytest.fixture(scope="module")
-def papers() -> Study:
-    return whole_study("paper")
-
-
-def test_the_papers_use_every_kind(papers: Study) -> None:
-    in_papers = {exhibit.kind for exhibit in papers.exhibits.values()}
+def test_the_papers_use_every_kind(whole_paper: Study) -> None:
+    in_papers = {exhibit.kind for exhibit in whole_paper.exhibits.values()}
     assert in_papers == {*table_kinds, *figure_kinds}
 
 
-def test_the_answers_of_an_exhibit_fit_together(papers: Study) -> None:
-    for exhibit in papers.exhibits.values():
+def test_the_answers_of_an_exhibit_fit_together(whole_paper: Study) -> None:
+    for exhibit in whole_paper.exhibits.values():
         cells, rows = exhibit.cells(), exhibit.rows_and_columns()
         assert {cell.student for cell in cells if cell.student} <= set(exhibits.shown_students(exhibit))
         assert set(exhibits.profiled_models(exhibit)) <= set(exhibits.shown_students(exhibit))

@@ -10,8 +10,6 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 from retort.results.frames import read, run_text
-from retort.specs.config import read_config
-from retort.study.load import open_study
 from retort.tables.base import Inputs
 from retort.tables.figures import style
 from retort.tables.figures.base import plot_figure
@@ -20,7 +18,7 @@ from retort.tables.figures.pareto import front
 from retort.tables.make import make_table
 
 from tests.tiny.edit import set_value, write
-from tests.tiny.results import SCORES, change_score, frame, line, paths, quiet, write_results
+from tests.tiny.results import SCORES, change_score, frame, line, opened, paths, quiet, write_results
 
 RENDERS = {"svg": "out.svg", "png": "out.png"}
 
@@ -105,7 +103,7 @@ def test_distillations_are_drawn_whose_fine_tunings_are_single_or_equal_or_paral
     by_run = {(first, seed): score for first, scores in runs.items() for seed, score in enumerate(scores)}
     lines = frame([line(65.0, row="A", column="Acc.", distillations=2, by_run=run_text(by_run))])
     spread = DistillationsFigure(kind="distillations", title="T", question="Q?", of="table1")
-    spread.draw(Inputs(open_study(read_config(config)), "tiny", "figure1"), lines, RENDERS)
+    spread.draw(Inputs(opened(config), "tiny", "figure1"), lines, RENDERS)
     assert ("ratio" in Path("out.svg").read_text()) is (runs[1][0] < runs[1][-1])
 
 

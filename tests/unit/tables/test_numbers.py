@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import retort
 from pandas import read_csv
-from retort.specs.config import Config, read_config
+from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.tables import numbers
 from retort.tables.claims import check_claims, read_judged
 
 from tests.conftest import ROOT
-from tests.tiny.results import made, quiet
+from tests.tiny.results import made, opened, quiet
 from tests.tiny.variant import CLAIMS, write_study
 
 
@@ -28,7 +28,7 @@ def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir(parents=True)
     for job, line in (("pocket-kd.tweets.1", {"step": 10, "seed": 1, "loss": 0.5}), ("pocket-kd.movies.1", {})):
         (folder / f"{job}.steps.jsonl").write_text(json.dumps({"terms": {"supervised": 0.5}, **line}) + "\n")
-    tiny = open_study(read_config(config))
+    tiny = opened(config)
     monkeypatch.setattr("retort.study.load.open_study", lambda _: tiny)
     guide, names = (ROOT / "workflow/retort/python.md").read_text(), dict[str, Any]()
     for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
@@ -64,7 +64,7 @@ def test_steps_have_the_columns_of_the_guide_before_there_are_any(here: Path) ->
 
 def test_a_score_has_its_origin_and_a_diverged_one_no_value(config: dict[str, Any]) -> None:
     made(config, **{"tiny-kd": {"mood": [0.7, None, 0.74], "rating": [0.5, 0.6, 0.7]}})
-    scores = numbers.measured(open_study(read_config(config)))
+    scores = numbers.measured(opened(config))
     of_kd = scores[(scores["student"] == "tiny-kd") & (scores["task"] == "mood")].set_index("seed")
     assert list(of_kd["status"]) == ["ok", "diverged", "ok"]
     assert of_kd.loc[3, ["metric", "split", "value", "commit"]].to_list() == ["accuracy", "test", 74.0, "abc1234"]

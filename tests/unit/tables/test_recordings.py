@@ -12,16 +12,14 @@ from retort.errors import RetortError
 from retort.judgement.paired_rows import compare_rows
 from retort.results.collect import read_scores
 from retort.results.frames import Line, read
-from retort.specs.config import read_config
 from retort.specs.paper import Recording
-from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables import recordings
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, paths, write_results
+from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, opened, paths, write_results
 from tests.tiny.variant import CLAIMS, TABLE, UNREPORTED, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -34,12 +32,12 @@ SCALE, TABLE1 = "scales/reduced.yaml", "results/tables/tiny/table1.csv"
 def ours(config: dict[str, Any], **more: Any) -> Study:
     """Write the study of ours with one table, without reported numbers, and return it."""
     write_one_table(Path(config["study"]), {**UNREPORTED, **more}, claims=CLAIMS)
-    return open_study(read_config(config))
+    return opened(config)
 
 
 def compared(config: dict[str, Any], device: str = "cpu: <any>", again: bool = True, **scores: Any) -> str:
     """Make table 1, from these scores or from those that are there, and return how it compares with the record."""
-    study = open_study(read_config(config))
+    study = opened(config)
     if again:
         made(config, "table1", **scores)
     lines = read(TABLE1) if again else collected(study, "table1", read_scores(study, paths()[0]))[1]
@@ -77,7 +75,7 @@ def test_a_study_is_recorded_with_its_tables_that_hold_no_scores(config: dict[st
     (study.config.study_folders[0] / "papers/tiny/table2.yaml").write_text(yaml.safe_dump(paired))
     for name in ("table1", "table2"):
         made(config, name)
-    kept = yaml.safe_load(next(iter(record(open_study(read_config(config)), "tiny").values())))
+    kept = yaml.safe_load(next(iter(record(opened(config), "tiny").values())))
     assert (kept["runs"], list(kept["by_seed"])) == (3, ["table1"])
 
 
@@ -113,30 +111,30 @@ def test_a_row_with_a_student_for_each_column_is_recorded_under_them(config: dic
     rows = [row, {"label": "B", "students": {"m": "tiny-attention"}}]
     write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": rows})
     made(config, "table1")
-    keep(record(open_study(read_config(config)), "tiny"))
+    keep(record(opened(config), "tiny"))
     judged = verdicts_of(made(config, "table1")[0])
     assert judged == dict.fromkeys((("A", "Acc. %"), ("A", "Pearson"), ("B", "Acc. %")), "reproduced exactly")
-    study = open_study(read_config(config))
+    study = opened(config)
     assert compare_rows(study, "tiny/table1", ["A", "B"], recorded=True)[1].startswith("mean difference 2.00")
     shared = [*rows, {"label": "C", "students": {"m": "tiny-kd"}}]  # two rows begin with one student
     write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": shared})
-    table = open_study(read_config(config)).exhibits["tiny", "table1"]
+    table = opened(config).exhibits["tiny", "table1"]
     assert {cell.row for cell in table.reported_cells() if cell.column == "Acc. %"} == {"A", "B", "C"}
     twice = [row, {"label": "B", "student": "tiny-kd"}]
     write_one_table(Path(config["study"]), {**UNREPORTED, "columns": columns, "rows": twice})
     with pytest.raises(RetortError, match="would keep tiny-kd and tiny-kd-m as 'tiny-kd'"):
-        open_study(read_config(config))
+        opened(config)
 
 
 def test_the_rows_of_a_recorded_table_with_variants_are_compared() -> None:
-    study = open_study(read_config({"papers": ["lengths"]}))
+    study = opened({"papers": ["lengths"]})
     lines = compare_rows(study, "lengths/table1", ["Attention KL", "Vanilla KD"], recorded=True)
     assert lines[1].startswith("mean difference 11.81, ")
 
 
 def test_reported_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
-        record(open_study(read_config(config)), "tiny")
+        record(opened(config), "tiny")
     made(config, "table1")
     study = ours(config, means=TABLE["means"])
     folder = study.config.study_folders[0] / "papers" / "tiny"
@@ -159,7 +157,7 @@ def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
         to={"table1": yaml.safe_load(file.read_text())},
     )
     file.unlink()
-    keep(record(open_study(read_config(config)), "tiny"))
+    keep(record(opened(config), "tiny"))
     assert set(verdicts_of(made(config, "table1")[0]).values()) == {"reproduced exactly"}
 
 
@@ -196,7 +194,7 @@ def test_what_is_said_of_a_run_next_to_the_recorded_one(config: dict[str, Any]) 
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
     set_value(Path(config["study"]), "papers/tiny/paper.yaml", "ours", to=False)
     with pytest.raises(RetortError, match="the reported numbers of 'tiny' are its paper's"):
-        record(open_study(read_config(config)), "tiny")
+        record(opened(config), "tiny")
 
 
 # --- a published paper
@@ -212,7 +210,7 @@ def reduced(here: Path) -> dict[str, Any]:
 
 def recorded(config: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     """Record the run, and return the file and its content."""
-    (path,) = keep(record_scale(open_study(read_config(config)), "tiny"))
+    (path,) = keep(record_scale(opened(config), "tiny"))
     return path, yaml.safe_load(path.read_text())
 
 
@@ -269,7 +267,7 @@ def test_other_rows_are_added_with_the_run_that_they_are_from(reduced: dict[str,
     _, both = recorded(other)
     assert (both["run"], list(both["tables"]["table1"])) == (first["run"], ["A & <b>_1", "B"])
     assert [(one["run"]["commit"], one["rows"]) for one in both["added"]] == [("def5678", {"table1": ["B"]})]
-    (remark,) = remark_on_recording(open_study(read_config(reduced)), "tiny", "table1")
+    (remark,) = remark_on_recording(opened(reduced), "tiny", "table1")
     assert "commit abc1234; B: cpu: <any>, 2026-01-02, commit def5678, float32; 3 runs" in remark
     path.write_text(path.read_text().replace("runs: 3", "runs: 2"))  # another run than the new one
     with pytest.raises(RetortError, match=r"would lose its numbers of table1"):
@@ -296,7 +294,7 @@ def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
     assert kept["samples"] == {"mood": {"train": [8, 16]}}
     kept["tables"]["table1"] = {row: {"Acc. %": cells["Acc. %"]} for row, cells in kept["tables"]["table1"].items()}
     path.write_text(yaml.safe_dump(kept))
-    study = open_study(read_config(reduced))
+    study = opened(reduced)
     assert study.recordings["tiny", "reduced"].samples == kept["samples"]
     (remark,) = remark_on_recording(study, "tiny", "table1")
     assert "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)" in remark
@@ -312,7 +310,7 @@ def test_a_row_is_compared_with_itself_in_the_recorded_run(config: dict[str, Any
     study = ours(config)
     keep(record(study, "tiny"))
     write_results(config, {**SCORES, "tiny-kd": {"mood": [0.70, 0.72, 0.74], "rating": [0.52, 0.63, 0.74]}})
-    lines = compare_rows(open_study(read_config(config)), "tiny/table1", ["A & <b>_1"])
+    lines = compare_rows(opened(config), "tiny/table1", ["A & <b>_1"])
     assert lines[:2] == [
         "tiny/table1: A & <b>_1, less A & <b>_1 (as recorded)",
         "mean difference 1.50, standard deviation 1.76, n = 6 pairs (mood, rating)",

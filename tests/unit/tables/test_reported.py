@@ -12,13 +12,12 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import ROOT, read_config
 from retort.specs.reported import read_number
-from retort.study.load import open_study, read_study
+from retort.study.load import read_study
 from retort.study.study import Study
 from retort.tables.reported import cells_csv, counts, reported_tables, show
 
-from tests.conftest import whole_study
 from tests.tiny.reported import as_reported
-from tests.tiny.results import made
+from tests.tiny.results import made, opened
 from tests.tiny.variant import PAPER_OF_OTHERS, STUDENTS, write_one_table, write_study
 
 PAPERS = ROOT / "workflow" / "papers"
@@ -32,40 +31,34 @@ CELLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def study() -> Study:
-    """Return the repository's study with every paper."""
-    return whole_study()
-
-
-def test_every_file_of_a_table_is_read(study: Study) -> None:
-    for paper in study.papers:
+def test_every_file_of_a_table_is_read(whole: Study) -> None:
+    for paper in whole.papers:
         files = {path.stem for kind in ("table", "figure") for path in (PAPERS / paper).glob(f"{kind}*.yaml")}
-        assert {name for one, name in study.exhibits if one == paper} == files
-    assert counts(study)[-1] == "38 tables, 2731 numbers, 348 of them with a standard deviation"
+        assert {name for one, name in whole.exhibits if one == paper} == files
+    assert counts(whole)[-1] == "38 tables, 2731 numbers, 348 of them with a standard deviation"
 
 
-def test_every_reported_value_as_csv(study: Study) -> None:
-    header, *lines = csv.reader(cells_csv(study).splitlines())
+def test_every_reported_value_as_csv(whole: Study) -> None:
+    header, *lines = csv.reader(cells_csv(whole).splitlines())
     assert header == ["paper", "table", "row", "column", "reported", "reported_std", "replicated"]
     assert len({tuple(line[:4]) for line in lines}) == len(lines)
     assert {tuple(cell) for cell in CELLS} <= {tuple(line[:6]) for line in lines}
 
 
-def test_show_prints_headings_groups_and_cells(study: Study) -> None:
-    heads, _, first, *_ = show(study, "mlkd2024/table5").splitlines()
+def test_show_prints_headings_groups_and_cells(whole: Study) -> None:
+    heads, _, first, *_ = show(whole, "mlkd2024/table5").splitlines()
     assert " ".join(heads.split()) == "| | MNLi-m/-mm: m | MNLi-m/-mm: mm | SST-2 | QQP | Avg |"
     assert " ".join(first.split()) == "| A_h = 3 / Concat-split | 80.6 | 79.5 | 91.9 | 70.0 | 80.5 |"
     assert len(heads) == len(first)
 
 
 @pytest.mark.slow
-def test_the_commands(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(whole: Study, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reported", "check"]) == 0
     assert main(["reported", "cells"]) == 0
     assert main(["reported", "show", "wang2023/table6"]) == 0
     said = capsys.readouterr().out
-    assert counts(study)[-1] in said
+    assert counts(whole)[-1] in said
     assert "wang2023,table1,Vanilla KD,QNLI,66.5,1.49,\n" in said
     assert re.search(r"\| Batch Size +\| +\{16, 32\} +\|", said)
     assert main(["reported", "show", "wang2023/table66"]) == 2
@@ -171,7 +164,7 @@ def test_a_mistake_in_a_reported_table_gets_one_clear_line(tmp_path: Path, table
 
 
 def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
-    ours = open_study(read_config(write_study(tmp_path / "study")))
+    ours = opened(write_study(tmp_path / "study"))
     assert reported_tables(ours) == {}
     with pytest.raises(RetortError, match="no reported table is called 'tiny/table1'"):
         show(ours, "tiny/table1")

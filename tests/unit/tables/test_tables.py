@@ -11,17 +11,15 @@ from retort.formatters import number, with_std
 from retort.judgement.comparisons import Stated
 from retort.judgement.recorded import side_of_recording
 from retort.results.collect import read_scores
-from retort.specs.config import read_config
 from retort.specs.paper import Recording
 from retort.specs.reported import Number
 from retort.specs.yaml_reader import read_yaml
-from retort.study.load import open_study
 from retort.tables import render
 from retort.tables.claims import judge_all
 from retort.tables.layout import Entry, Grid, GridRow, Sheet
 
 from tests.conftest import ROOT
-from tests.tiny.results import SCORES, change_score, collected, frame, made, paths, write_results
+from tests.tiny.results import SCORES, change_score, collected, frame, made, opened, paths, write_results
 from tests.tiny.variant import PAPER_OF_OTHERS, ROWS, TABLE, UNREPORTED, write_one_table, write_study
 
 # --- collecting
@@ -61,7 +59,7 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     assert r"70.0 $\pm$ 1.0 without $<$more$>$ rows" in out["tex"]
     assert '<span class="difference">without &lt;more&gt; rows</span>' in out["html"]
     assert "Verdicts on 1 cell: differs 1." in out["md"]
-    study, cells = open_study(read_config(config)), {"Acc. %": [70.0]}
+    study, cells = opened(config), {"Acc. %": [70.0]}
     recorded = Recording.model_construct(tables={"table1": {rows[1]["label"]: cells, "B": cells}}, runs=3)
     assert list(side_of_recording(study, "tiny", recorded).numbers) == [("table1", "B", "Acc. %")]
     (claim,) = judge_all(study, "tiny", {"table1": frame(lines)})

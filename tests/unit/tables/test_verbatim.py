@@ -12,13 +12,13 @@ from retort.audit import Finding, audit
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import read_config
 from retort.specs.reported import read_number
-from retort.study.load import open_study, read_study
+from retort.study.load import read_study
 from retort.tables.render import rendered
 
 from tests.conftest import whole_study
 from tests.tiny.edit import write
 from tests.tiny.reported import with_block
-from tests.tiny.results import collected
+from tests.tiny.results import collected, opened
 from tests.tiny.variant import STUDENT, STUDENTS, write_study
 
 GRID = {"learning_rate": [1e-5, 3e-5], "batch_size": [16, 32]}
@@ -52,7 +52,7 @@ def given(verdicts: Series[str]) -> dict[tuple[str, str], str]:
 
 def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Return the verdict of each row of a table with one column, and the table in Markdown."""
-    study = open_study(read_config(study_config(folder, table)))
+    study = opened(study_config(folder, table))
     spec, lines = collected(study, "table9")
     rows = {row: verdict for (row, _), verdict in given(spec.verdicts(lines)).items()}
     return rows, rendered(spec.lay_out(lines), "md")
@@ -76,7 +76,7 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
                "formatter": "scientific"}]  # fmt: skip
     rows = [{"cells": "20 | 5e-4", "reads": "stages.1", "task": "rating", "student": "tiny-kd"},
             {"cells": "- | 1e-4", "reads": "stages.1"}]  # fmt: skip
-    spec, lines = collected(open_study(read_config(study_config(tmp_path, settings(rows, columns)))), "table9")
+    spec, lines = collected(opened(study_config(tmp_path, settings(rows, columns))), "table9")
     assert given(spec.verdicts(lines)) == {("R0", "Steps"): "agrees", ("R0", "Rate"): "agrees"}
 
 

@@ -14,7 +14,7 @@ from retort.specs.config import Config, RunSources
 from retort.study.study import Study
 from retort.tables.claims import judge_all
 
-from tests.conftest import ROOT, whole_study
+from tests.conftest import ROOT
 from tests.paper_results import all_lines, lines_of, made_up
 
 pytestmark = pytest.mark.slow
@@ -24,21 +24,15 @@ GUIDE = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
-    """Return the study of every paper at the papers' own scale."""
-    return whole_study("paper")
-
-
-@pytest.fixture(scope="module")
-def tables(study: Study) -> Tables:
+def tables(whole_paper: Study) -> Tables:
     """Return the lines of every table of scores, with true means as reported."""
-    return lines_of(study, made_up(study))
+    return lines_of(whole_paper, made_up(whole_paper))
 
 
 @pytest.fixture(scope="module")
-def shifted(study: Study) -> Tables:
+def shifted(whole_paper: Study) -> Tables:
     """Return the same lines, with our true means ten points above the reported ones."""
-    return lines_of(study, made_up(study, shift=10.0))
+    return lines_of(whole_paper, made_up(whole_paper, shift=10.0))
 
 
 def comparable(tables: Tables, paper: str) -> DataFrame:

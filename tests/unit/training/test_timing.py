@@ -9,14 +9,12 @@ from typing import Any
 from retort.plan import resolve
 from retort.results.frames import Line, lines_of
 from retort.settings.trainings import ProfileSettings
-from retort.specs.config import read_config
 from retort.specs.reported import Timing
 from retort.study.cells import profiled
-from retort.study.load import open_study
 from retort.study.questions import further_timings
 from retort.training.stages.profile import profile_student
 
-from tests.tiny.results import STAMP, collected, quiet
+from tests.tiny.results import STAMP, collected, opened, quiet
 from tests.tiny.variant import ROWS, write_study
 
 BASE = {"batch": 1, "length": 32, "runs": 5, "passes": 30, "threads": 1}
@@ -31,7 +29,7 @@ def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 def timed(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
     """Return the lines of table 2 made from these profiles, by student and column."""
-    _, frame = collected(open_study(read_config(config)), "table2", profiles=profiles)
+    _, frame = collected(opened(config), "table2", profiles=profiles)
     return {(line.student, line.column): line for line in lines_of(frame)}
 
 
@@ -44,7 +42,7 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
 def test_a_processor_is_timed_next_to_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
-    assert further_timings(open_study(read_config(config)))["tiny-attention"] == [Timing(device="cpu")]
+    assert further_timings(opened(config))["tiny-attention"] == [Timing(device="cpu")]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = timed(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
     assert (lines["tiny-attention", "GPU"].mean, lines["tiny-attention", "CPU"].mean) == (3.0, 9.0)
@@ -57,13 +55,13 @@ def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: 
     assert (lines["tiny-attention", "Speed"].mean, lines["tiny-attention", "Time"].mean) == (4.0, 2.0)
     config = write_study(tmp_path / "again", table2=table(SPEEDS, against="tiny-kd"))
     assert timed(config, profiles)["tiny-attention", "Speed"].mean == 2.0
-    study = open_study(read_config(config))
+    study = opened(config)
     assert profiled(study, study.exhibits["tiny", "table2"]) == ["tiny-teacher", "tiny-attention", "tiny-kd"]
 
 
 def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study", table2=table(BATCHES, spread="batches"))
-    study = open_study(read_config(config))
+    study = opened(config)
     timings = further_timings(study)
     assert timings["tiny-attention"] == [Timing(size, values="batches") for size in (1, 16)]
     assert "further" not in resolve.profile(study, "tiny-kd", timings).as_json()
