@@ -15,6 +15,7 @@ from pathlib import Path
 from retort.errors import RetortError
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+CPU_INFO = Path("/proc/cpuinfo")
 STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc.h> numbers them
@@ -32,6 +33,16 @@ def name() -> str:
     except OSError:
         return "".join(letter if letter.isalnum() else "-" for letter in socket.gethostname())
     return f"{boot.partition('-')[0]}-{namespace.strip('pid:[]')}"
+
+
+@functools.cache
+def cpu_info(key: str) -> str:
+    """Return what Linux tells of this machine's first CPU under a key of /proc/cpuinfo; empty if it tells nothing."""
+    try:
+        lines = CPU_INFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith((f"{key}\t", f"{key} "))), "")
 
 
 def default_workers(gpu: bool) -> int:

@@ -159,11 +159,7 @@ def versions() -> dict[str, str]:
 @functools.cache
 def processor_name() -> str:
     """Return the name of this machine's CPU."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+    return machine.cpu_info("model name") or platform.processor() or platform.machine()
 
 
 def device_name(device: str) -> str:

@@ -55,7 +55,8 @@ def texts(reported: Reported) -> Looked:
         for statement in statements:
             verdict = judged(statement, sides)
             if verdict:
-                yield 1, None if verdict.supported else _finding(paper, statement, verdict.result or verdict.numbers)
+                numbers = verdict.result or verdict.numbers
+                yield 1, None if verdict.supported else _finding(paper, statement, numbers, statement.why)
 
 
 def both_sides(reported: Reported, paper: str) -> tuple[Side, Side]:
@@ -77,11 +78,12 @@ def judged(statement: Statement, sides: tuple[Side, Side]) -> Verdict | None:
     return next((verdict for verdict in chain(verdicts, tied) if verdict.supported), verdicts[0])
 
 
-def _finding(paper: str, statement: Statement, other: str) -> Finding:
+def _finding(paper: str, statement: Statement, other: str, why: str, of: Statement | None = None) -> Finding:
+    """Return the finding that a statement is not so; `of`: the claim of which it is another reading."""
     tables = ", ".join(map(label_of, statement.tables))
     where = f"{statement.where}, against {tables}" if tables else statement.where
-    number = f" ({statement.number})" if statement.number else ""
-    return Finding(paper, where, statement.says.removesuffix(".") + number, other, statement.why, statement)
+    number = f" ({statement.number})" if statement.number and not of else ""
+    return Finding(paper, where, statement.says.removesuffix(".") + number, other, why, of or statement)
 
 
 @register("prose", Sort.UNSAID)
@@ -147,15 +149,8 @@ def readings(reported: Reported) -> Looked:
                 if verdict is None:  # nothing is reported for this reading
                     continue
                 word = "supported" if as_claimed and as_claimed.supported else "not supported"
-                why = f"{word} as judged among the claims"
-                finding = replace(_reading(paper, statement, verdict.numbers, why), statement=claim)
-                yield 1, None if verdict.supported else finding
-
-
-def _reading(paper: str, statement: Statement, numbers: str, why: str) -> Finding:
-    where = f"{statement.where}, against {', '.join(map(label_of, statement.tables))}"
-    reading = f"; {statement.reading}" if statement.reading else ""
-    return Finding(paper, where, statement.says.removesuffix("."), numbers, f"{why}{reading}")
+                why = f"{word} as judged among the claims{f'; {statement.reading}' if statement.reading else ''}"
+                yield 1, None if verdict.supported else _finding(paper, statement, verdict.numbers, why, claim)
 
 
 @register("means", Sort.UNUSUAL)

@@ -23,7 +23,7 @@ from retort.job.attempts import KEPT, checkpoints_of
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.results.collect import read_scores
-from retort.results.verification import EVERYTHING, Difference, Labels, note
+from retort.results.verification import EVERYTHING, Difference, check_labels, note
 from retort.results.verification import verify as check
 from retort.run.run_folder import others_at_work
 from retort.run.workflow import everything, mark_scale
@@ -81,14 +81,14 @@ def is_known(study: Study, scores: Path) -> bool:
 
 def check_scores(study: Study, scores: Iterable[Path]) -> Iterator[Difference]:
     """Yield a difference for each score of a study with other settings, answers or labels than it should have."""
-    labels = Labels()
+    known: dict[tuple[Path, str], bytes] = {}
     for path in scores:
         student, task = path.parent.parent.name, path.parent.name
         if not is_known(study, path) or path.name.endswith(".answers.json") or not path.exists():
             continue
         try:
             read_scores(study, [path])
-            labels.check(path, resolve.score(study, student, task).task)
+            check_labels(path, resolve.score(study, student, task).task, known)
         except RetortError as error:
             yield Difference(str(error), path, (path,), ())
 

@@ -147,7 +147,8 @@ class Cluster(Spec):
         Args:
             workers: the processes that prepare the batches of a training.
         """
-        cores = self.cpus_per_gpu or min(workers + FURTHER, self.most_cpus_per_gpu or sys.maxsize)
+        most = [each.max_cpus_per_gpu for each in self.partitions.values() if each.max_cpus_per_gpu]
+        cores = self.cpus_per_gpu or min([workers + FURTHER, *most])
         asked = {
             "nodes": 1,
             "cpus_per_gpu": cores,
@@ -156,12 +157,6 @@ class Cluster(Spec):
             "constraint": self.constraint,
         }
         return {name: value for name, value in asked.items() if value is not None}
-
-    @property
-    def most_cpus_per_gpu(self) -> int | None:
-        """The cores that every partition gives to a GPU; None without a limit."""
-        limits = [partition.max_cpus_per_gpu for partition in self.partitions.values()]
-        return min(filter(None, limits), default=None)
 
     def limits(self, gpus: int, mem_mb: float = 0) -> tuple[float, float]:
         """Return the (minutes, megabytes) that a job may take at most on its best partition; inf without a limit.

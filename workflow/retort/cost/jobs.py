@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Container, Iterable, Iterator
@@ -17,7 +18,7 @@ from retort.cost.estimates import Estimate, Estimates
 from retort.cost.resources import fits_one_job, hours_of_a_seed
 from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
-from retort.plan.rule import Rule, paths_in
+from retort.plan.rule import Rule
 from retort.plan.shared_activations import shared_activations
 from retort.plan.sharing import companions_of, divided_seeds, group_is_free
 from retort.settings.inputs import first_difference, settings_in
@@ -75,12 +76,12 @@ class Job:
     @cached_property
     def result(self) -> str:
         """The path of its first output."""
-        return paths_in(next(iter(self.rule.makes(self.wildcards).values())))[0]
+        return self.outputs[0]
 
     @cached_property
     def outputs(self) -> list[str]:
         """The paths of all files and folders that it makes."""
-        return self.rule.output_paths(self.wildcards)
+        return list(self.rule.makes(self.wildcards).values())
 
     @property
     def settings(self) -> Record | None:
@@ -132,7 +133,7 @@ class Jobs:
 
     def __init__(self, plan: Plan, estimates: Estimates | None = None) -> None:
         self.plan, self.estimates = plan, estimates or Estimates(plan)
-        self.known: dict[str, Job | None] = {}
+        self.at = functools.cache(self._job)
         self.by_key: dict[str, Job] = {}
         self._done: dict[str, bool] = {}
         self._by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}
@@ -142,28 +143,17 @@ class Jobs:
             for path, pattern in zip(rule.paths, rule.patterns, strict=True):
                 self._by_folder.setdefault(_folder(path), []).append((rule, pattern))
 
-    def rule_of(self, path: str) -> tuple[Rule, SimpleNamespace] | None:
-        """Return the rule that makes a file or folder, and the wildcards; None for a file of the study."""
+    def _job(self, path: str) -> Job | None:
+        """Return the job that makes a file or folder; None for a file of the study."""
         for rule, pattern in self._by_folder.get(_folder(path), []):
             if match := pattern.fullmatch(path):
-                return rule, SimpleNamespace(**match.groupdict())
+                of = SimpleNamespace(**match.groupdict())
+                key = rule.key(of)
+                if key not in self.by_key:
+                    inputs, estimate = tuple(rule.input_paths(of)), self.estimates.of(rule.name, **vars(of))
+                    self.by_key[key] = Job(rule, of, inputs, estimate)
+                return self.by_key[key]
         return None
-
-    def at(self, path: str) -> Job | None:
-        """Return the job that makes a file or folder; None for a file of the study."""
-        if path not in self.known:
-            self.known[path] = self._job(path)
-        return self.known[path]
-
-    def _job(self, path: str) -> Job | None:
-        made = self.rule_of(path)
-        if made is None:
-            return None
-        rule, of = made
-        key = rule.key(of)
-        if key not in self.by_key:
-            self.by_key[key] = Job(rule, of, tuple(rule.input_paths(of)), self.estimates.of(rule.name, **vars(of)))
-        return self.by_key[key]
 
     def is_done(self, job: Job) -> bool:
         """Return whether a job is done; a table or page is not while what it reads is not, such as a further seed."""

@@ -12,7 +12,6 @@ from retort.cost.speed import GUESSED, Work
 from retort.cost.volume import Rows, Volume
 from retort.cost.work import TRAINED, Head
 from retort.plan import resolve
-from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import (
     CorpusDistillationSettings,
     GridSettings,
@@ -142,7 +141,8 @@ def on_task(settings: OnTask, point: PointSettings | None, volume: Volume, model
     """
 
     def training(terms: list[TermSettings], schedule: Schedule, *models: Architecture) -> TrainingCost:
-        rows, longest = volume.batches(task, model, schedule), _longest(settings.task, schedule)
+        rows, most = volume.batches(task, model, schedule), settings.task.max_length
+        longest = min(most, schedule.max_length or most)
         head = partial(work.head_of, settings.task)
         return TrainingCost(terms, schedule, rows, longest, head, settings.precision, vocabulary, *models)
 
@@ -180,11 +180,6 @@ def of_head(settings: TeacherHeadSettings, volume: Volume, model: str, corpus: s
     head = partial(work.masked_lm, vocabulary, settings.corpus.masking.probability)
     blocks, size = volume.blocks(corpus, schedule, model), settings.model.architecture
     return TrainingCost([TOKENS], schedule, blocks, settings.corpus.block, head, settings.precision, vocabulary, size)
-
-
-def _longest(task: TaskSettings, schedule: Schedule) -> int:
-    """Return the most tokens that a training row of a task can have."""
-    return min(task.max_length, schedule.max_length or task.max_length)
 
 
 # The columns of tables of training costs are computed from a student's settings alone. Nothing is measured, so the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
-from retort.data.splits import SplitRows, read_task
+from retort.data.splits import read_task
 from retort.data.task_type import TaskType
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
@@ -38,21 +38,9 @@ def encode_task(
         output: the folder of the encoded task, a `DatasetDict` with `rows.json` next to it.
         say: called with lines about rows that were left out.
     """
-    return encode_splits(task, task_type, read_task(task, task_type, folders), tokenizer, output, say)
-
-
-def encode_splits(
-    task: TaskSettings,
-    task_type: TaskType,
-    splits: Iterable[tuple[str, SplitRows]],
-    tokenizer: Path,
-    output: Path,
-    say: Callable[[str], None] = print,
-) -> dict[str, int]:
-    """Encode the rows of some splits, by name, and return the number of rows of each; else as `encode_task`."""
     tokenise, writer, counts = Tokeniser.read(tokenizer), SplitWriter(output, task.labels), RowCounts()
     tokenise.encoder.enable_truncation(**task_type.truncation(task))
-    for name, rows in splits:
+    for name, rows in read_task(task, task_type, folders):
         for note in rows.notes:
             say(note)
         counts.rows[name] = len(rows.records)

@@ -30,7 +30,6 @@ class TaskType(Protocol):
         optional_columns: the keys that `columns` may also have; an `id` may occur only once in a file.
         text_columns: the keys whose value must not be empty.
         head: the name of the head in models/build.py.
-        loss: the objective of fine-tuning without a teacher.
     """
 
     version: ClassVar[int]
@@ -41,7 +40,6 @@ class TaskType(Protocol):
     optional_columns: ClassVar[tuple[str, ...]]
     text_columns: ClassVar[tuple[str, ...]]
     head: ClassVar[str]
-    loss: ClassVar[str]
 
     def outputs(self, task: TaskSettings) -> int:
         """Return how many numbers the head gives for each row, or for each token of a row."""

@@ -367,11 +367,6 @@ def assumed_by(study: Study, paper: str, distillations: int | None = None) -> As
     return assumed
 
 
-def level_of(study: Study, statement: Statement, side: Side) -> float:
-    """Return the level at which a claim is decided: that of a look if the study has a budget."""
-    return level_of_look(statement, side) if study.config.budget else LEVEL
-
-
 def level_of_look(statement: Statement, side: Side) -> float:
     """Return the level of the look at which a claim is: the first, or the last if it has more runs."""
     runs = side.cells_of(statement).numbered.facts("n")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import AutoConfig, AutoModel, AutoModelForPreTraining
 
 from retort.data.sources.synthetic_files import known_words, made_letters
-from retort.specs.model import MadeModel
+from retort.specs.model import SIZES, MadeModel, first_position
 
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>"]  # and <mask>, which is the last of all
@@ -31,14 +29,15 @@ def write_model(folder: Path, made: MadeModel, seed: int) -> None:
     torch.manual_seed(seed)
     with_head = made.masked_lm or made.family == "distilbert"  # released DistilBERTs always have the head
     auto_class: Any = AutoModelForPreTraining if with_head else AutoModel
-    family = FAMILIES[made.family]
+    named = SIZES if made.family != "distilbert" else {size: keys[::-1] for size, keys in SIZES.items()}
+    further = OF_ROBERTA if "roberta" in made.family else {"pad_token_id": 0}
     config = AutoConfig.for_model(
         made.family,
         vocab_size=made.vocabulary,
-        max_position_embeddings=made.positions + family.first_position,
+        max_position_embeddings=made.positions + first_position({"model_type": made.family, **further}),
         initializer_range=INITIALIZER_RANGE,
-        **{key: getattr(made.architecture, size) for size, key in family.sizes.items()},
-        **family.further,
+        **{named[size][0]: getattr(made.architecture, size) for size in ("layers", "heads", "hidden", "intermediate")},
+        **further,
     )
     auto_class.from_config(config).save_pretrained(str(folder), safe_serialization=True)
     if made.tokenizer:
@@ -47,7 +46,7 @@ def write_model(folder: Path, made: MadeModel, seed: int) -> None:
 
 def write_tokenizer(folder: Path, family: str, vocabulary: int) -> None:
     """Write tokenizer.json and tokenizer_config.json of a family to a folder."""
-    FAMILIES[family].tokenizer(vocabulary).save(str(folder / "tokenizer.json"))
+    FAMILIES[family](vocabulary).save(str(folder / "tokenizer.json"))
     named = {f"{name}_token": token for name, token in NAMES.items()}
     named = named if "roberta" in family else {f"{token[1:-1].lower()}_token": token for token in BERT}
     (folder / "tokenizer_config.json").write_text(json.dumps(named, indent=1) + "\n", encoding="utf-8")
@@ -106,30 +105,10 @@ def _with_specials(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
-@dataclass(frozen=True)
-class Family:
-    """What the models of a family have of their own.
-
-    Args:
-        tokenizer: makes a tokenizer with a number of tokens.
-        sizes: size of an architecture -> its name in the config.
-        first_position: position id of the first token.
-        further: further settings of the config.
-    """
-
-    tokenizer: Callable[[int], Tokenizer]
-    sizes: dict[str, str]
-    first_position: int
-    further: dict[str, int]
-
-
-SIZES = {"layers": "num_hidden_layers", "heads": "num_attention_heads", "hidden": "hidden_size"}
-SIZES |= {"intermediate": "intermediate_size"}
-OF_DISTILBERT = {"layers": "n_layers", "heads": "n_heads", "hidden": "dim", "intermediate": "hidden_dim"}
 OF_ROBERTA = {"type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
-FAMILIES = {
-    "bert": Family(_word_piece, SIZES, 0, {"pad_token_id": 0}),
-    "roberta": Family(_byte_pairs, SIZES, 2, OF_ROBERTA),
-    "xlm-roberta": Family(_unigram, SIZES, 2, OF_ROBERTA),
-    "distilbert": Family(_word_piece, OF_DISTILBERT, 0, {"pad_token_id": 0}),
+FAMILIES = {  # -> makes a tokenizer with a number of tokens
+    "bert": _word_piece,
+    "roberta": _byte_pairs,
+    "xlm-roberta": _unigram,
+    "distilbert": _word_piece,
 }

@@ -134,21 +134,12 @@ def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
 
 
-def _macros() -> Any:
-    """Return the macros that draw plots."""
-    return render.environment(TEMPLATES).get_template("ranking.html").module
-
-
-def _drawn(plot: Plot | None) -> Markup:
-    """Return a plot as markup; nothing for none."""
-    return Markup(_macros().rank(plot)) if plot else Markup("")
-
-
 def with_plot(table: Markup, plot: Plot | None) -> Markup:
     """Return a table with its plot as a column next to the names of its rows, or without a plot."""
     if not plot:
         return Markup(str(table).replace(PLACE, ""))
-    texts, macros = str(table).split(PLACE), _macros()  # a heading, the rows, the foot, and what stands below
+    texts = str(table).split(PLACE)  # a heading, the rows, the foot, and what stands below
+    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
     named = [text.removesuffix("</th>").rpartition('<th scope="row">')[2] for text in texts[1:-2]]
     cells = [macros.head(plot), *(macros.cell(plot, html.unescape(row)) for row in named), macros.foot(plot), ""]
     return Markup("".join(f"{text}{cell}" for text, cell in zip(texts, cells, strict=True)))
@@ -233,7 +224,7 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
         record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally, judged=study.judges(paper),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
-        first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
+        first=heading(study, paper, first) if first else None, plot=plots.get(first),
         was_run=[] if spec.ours else what_was_run(shown, config),
         claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from retort import checksums
@@ -183,31 +183,23 @@ def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Differ
         yield damage(line, parent)
 
 
-@dataclass
-class Labels:
-    """The labels of encoded tasks, read once for all scores of a task."""
+def check_labels(scores: Path, task: TaskSettings, known: dict[tuple[Path, str], bytes]) -> None:
+    """Compare the true answers next to scores with the labels of the encoded task that they were measured on.
 
-    known: dict[tuple[Path, str], bytes] = field(default_factory=dict)
+    Args:
+        scores: the file of the scores, which agree with the answers next to it.
+        task: the settings of its task.
+        known: the labels of (folder of the encoded task, split) that were read before; those read now are added.
 
-    def check(self, scores: Path, task: TaskSettings) -> None:
-        """Compare the true answers next to scores with the labels of the encoded task that they were measured on.
-
-        Args:
-            scores: the file of the scores, which agree with the answers next to it.
-            task: the settings of its task.
-
-        Raises:
-            RetortError: they differ.
-        """
-        for record in read_score_file(scores):
-            parents = map(Path, record.get("parents", {}))
-            for folder in (path for path in parents if path.match("results/encoded/*/*") and path.exists()):
-                for split, answers in answers_of(scores, record).items():
-                    if canonical_bytes(answers["truth"]) != self._of(folder, split, task):
-                        line = f"{scores}: the true answers on '{split}' are not the labels in {folder}"
-                        raise RetortError(line, REMEDY)
-
-    def _of(self, folder: Path, split: str, task: TaskSettings) -> bytes:
-        if (folder, split) not in self.known:
-            self.known[folder, split] = canonical_bytes(truth_of(folder, split, task))
-        return self.known[folder, split]
+    Raises:
+        RetortError: they differ.
+    """
+    for record in read_score_file(scores):
+        parents = map(Path, record.get("parents", {}))
+        for folder in (path for path in parents if path.match("results/encoded/*/*") and path.exists()):
+            for split, answers in answers_of(scores, record).items():
+                if (folder, split) not in known:
+                    known[folder, split] = canonical_bytes(truth_of(folder, split, task))
+                if canonical_bytes(answers["truth"]) != known[folder, split]:
+                    line = f"{scores}: the true answers on '{split}' are not the labels in {folder}"
+                    raise RetortError(line, REMEDY)

@@ -55,12 +55,13 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
     reasons = failed_jobs(jobs, targets)
     if not reasons:
         return
-    failed = sorted({reason for key, reason in reasons.items() if reason.startswith(f"{key}: ")})
+    own = {key for key, reason in reasons.items() if reason.startswith(f"{key}: ")}  # those that failed themselves
+    failed = sorted({reasons[key] for key in own})
     plural = "s" * (len(failed) != 1)
     _say(f"{len(failed)} job{plural} failed; cells that need the results say 'failed', everything else is made:")
     for reason in failed:
         _say(f"  {reason}")
-    waiting = [jobs.by_key[key] for key, reason in reasons.items() if _waits(jobs.by_key[key], reason)]
+    waiting = [job for key in reasons if (job := jobs.by_key[key]).rule.name in PRINTING and key not in own]
     plan = jobs.plan
     not_made = plan.config.run_sources.failed
     for key in reasons.keys() - {job.key for job in waiting}:
@@ -74,11 +75,6 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
                 _say(f"left out: {job.key}, since {why}" if leave_out else why)
                 _forget(job)
                 not_made.update(dict.fromkeys(job.outputs, why))
-
-
-def _waits(job: Job, reason: str) -> bool:
-    """Return whether a job prints, and waits for one that has failed with this reason."""
-    return job.rule.name in PRINTING and not reason.startswith(f"{job.key}: ")
 
 
 def _make(job: Job, config: dict[str, Any], missing: list[str]) -> str:

@@ -154,11 +154,6 @@ class TeacherHeadSettings(JobSettings):
     precision: str
     versions: list[int]
 
-    @property
-    def has_masked_lm(self) -> bool:
-        """Whether students read the teacher's output through a masked-LM head: True."""
-        return True
-
 
 class ReleasedTeacherSettings(JobSettings):
     """A teacher as released.
@@ -172,11 +167,6 @@ class ReleasedTeacherSettings(JobSettings):
     model: ModelSettings
     head: Literal["published"] | None = left_out()
     task: TaskSettings | None = left_out()
-
-    @property
-    def has_masked_lm(self) -> bool:
-        """Whether students read the teacher's output through a masked-LM head."""
-        return self.head is not None
 
 
 class DistillationSettings(JobSettings):

@@ -213,21 +213,16 @@ def _check_distinct(values: list[Any]) -> list[Any]:
     return values
 
 
-def check_names(key: str, noun: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Check that names are known.
+def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Yield a line for each name that is not known.
 
     Args:
-        key: the key that gives the names.
-        noun: what they are names of, such as 'split'.
+        key: the key of the file that gives the names.
+        noun: what the names are names of, such as 'table'.
         names: the names.
         known: the names that exist.
-
-    Raises:
-        ValueError: a name is not known; the message suggests the nearest one.
     """
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{key}: {unknown_name(noun, name, known)}")
+    yield from (f"{key}: {unknown_name(noun, name, known)}" for name in names if name not in known)
 
 
 Entry = TypeVar("Entry")

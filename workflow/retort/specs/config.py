@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from retort.errors import RetortError, StudyError
-from retort.machine import default_workers
+from retort.machine import cpu_info, default_workers
 from retort.specs import loading
 from retort.specs.base import Distinct, Flag, Name, Real, Spec, Text, Whole, one_line, path_of_user
 from retort.specs.loading import Problems
@@ -264,7 +264,7 @@ class Config(Spec):
             return self.run_sources.precision or self.precision
         if self.gpus:
             return "bfloat16"
-        return "bfloat16" if cpu_flags() & BF16_FLAGS else "float32"
+        return "bfloat16" if set(cpu_info("flags").split()) & BF16_FLAGS else "float32"
 
 
 @functools.cache
@@ -272,16 +272,6 @@ def _gpus_at(path: Path) -> int:
     """Return the GPUs that a training asks for at the scale of a file; what is wrong with the file is told later."""
     scale = loading.one(path, Scale, Problems(ROOT))
     return scale.gpus if scale else 1
-
-
-@functools.cache
-def cpu_flags() -> set[str]:
-    """Return the feature flags of this machine's CPU; empty if the system does not list them."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return set()
-    return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), []))
 
 
 def read_config(

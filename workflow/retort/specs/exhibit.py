@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import or_
@@ -21,7 +21,7 @@ from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 from pydantic import Field
 
 from retort import own_code
-from retort.registry import Registry, unknown_name
+from retort.registry import Registry
 from retort.specs.base import Label, OptionalText, Spec, Text
 from retort.specs.model import Model
 from retort.specs.reported import ReportedCell, Timing
@@ -172,18 +172,6 @@ def exhibits_of(study: StudyNames, paper: str) -> dict[str, Exhibit]:
     return {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
 
 
-def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
-    """Yield a line for each name that is not known.
-
-    Args:
-        key: the key of the file that gives the names.
-        noun: what the names are names of, such as 'table'.
-        names: the names.
-        known: the names that exist.
-    """
-    yield from (f"{key}: {unknown_name(noun, name, known)}" for name in names if name not in known)
-
-
 # --- what a table or figure shows of students and teachers, as it follows from its answers, whatever its kind
 
 
@@ -206,11 +194,6 @@ def metrics_by_student(exhibit: Exhibit) -> dict[str, list[tuple[str, str]]]:
         for student in dict.fromkeys(cell.students):
             pairs.setdefault(student, []).extend(cell.scored)
     return pairs
-
-
-def student_metrics(exhibit: Exhibit, student: str) -> list[tuple[str, str]]:
-    """Return the (task, metric) pair of every score that it shows of a student, in the order of its cells."""
-    return metrics_by_student(exhibit).get(student, [])
 
 
 def timed_models(exhibit: Exhibit) -> dict[str, set[Timing]]:

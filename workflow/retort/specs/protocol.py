@@ -198,10 +198,6 @@ class SearchGrid(Spec):
         """Return every combination of values, in the order of the file; the last axis changes fastest."""
         return [dict(zip(self.axes, point, strict=True)) for point in itertools.product(*self.axes.values())]
 
-    def with_axes(self, axes: dict[str, list[Any]]) -> SearchGrid | None:
-        """Return the grid with other axes; None without any."""
-        return SearchGrid.model_validate({**axes, "seed": self.seed}) if axes else None
-
 
 class Protocol(Spec):
     """A training protocol: one YAML file of workflow/protocols.

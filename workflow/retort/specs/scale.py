@@ -17,7 +17,6 @@ from retort.specs.base import (
     PaperName,
     Real,
     Seed,
-    Settings,
     Spec,
     TaskName,
     Whole,
@@ -75,10 +74,6 @@ class Replacements(Spec):
     def tasks_for(self, paper: str) -> list[str]:
         """Return the tasks that are run for the students and teachers of a paper."""
         return self.tasks_of.get(paper, self.tasks)
-
-    def training_for(self, paper: str) -> Settings:
-        """Return the fields of the schedules of a paper's stages on a task."""
-        return {**self.training, **self.training_of.get(paper, {})}
 
     def read_by(self, paper: str) -> Replacements:
         """Return the replacements of a paper: without those for other papers, or for tasks that it does not run."""

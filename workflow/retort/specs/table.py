@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from retort.specs.base import BySeed, OptionalText, Real, StudentName, Text, Whole
-from retort.specs.exhibit import Exhibit, StudyNames, check_known
+from retort.specs.base import BySeed, OptionalText, Real, StudentName, Text, Whole, check_known
+from retort.specs.exhibit import Exhibit, StudyNames
 from retort.specs.reported import (
     AS_REPORTED,
     AVERAGE,
@@ -73,43 +72,34 @@ class TextTable(Exhibit):
     numbers: Whole = Field(default=0, ge=0)
     reported: Annotated[OptionalText, BeforeValidator(_without_tabs)] = ""
 
-    @abstractmethod
-    def headings(self) -> list[Heading]:
-        """Return the columns of the reported cells."""
-
-    @abstractmethod
-    def lines(self) -> list[TextRow]:
-        """Return the rows of the reported cells."""
+    if TYPE_CHECKING:  # each kind of table has fields of its own here
+        columns: Sequence[Heading]
+        rows: Sequence[TextRow]
 
     @cached_property
     def texts(self) -> list[list[str]]:
         """The text of each reported cell, row by row; a row is an empty list if the table reports none."""
-        columns = [(column.heading, column.label) for column in self.headings()]
-        return read_block(self.reported, header_lines(self.stub, columns), row_names(self.lines()))
+        columns = [(column.heading, column.label) for column in self.columns]
+        return read_block(self.reported, header_lines(self.stub, columns), row_names(self.rows))
 
-    def check_cells(self) -> None:
-        """Check that each row has one cell per column, names are unique, and no number is missing.
-
-        Raises:
-            ValueError: the block of cells does not fit the rows and columns, a name occurs twice, or the count of
-                numbers is not `numbers`.
-        """
-        check_no_repeats("column", [column.name for column in self.headings()])
-        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
+    def _wrong(self) -> Iterator[str]:
+        """Yield a line for a name that occurs twice, cells that do not fit rows and columns, and a missing number."""
+        check_no_repeats("column", [column.name for column in self.columns])
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.rows)])
         cells = self.paper_cells()
         others = [cell for cell in cells if cell.number is None and cell.text not in ("", *NOTHING)]
         if (count := len([cell for cell in cells if cell.number])) != self.numbers:
             read = ", ".join(f"'{cell.text}' (row '{cell.row}', column '{cell.column}')" for cell in others[:UNREAD])
             more = f" and {len(others) - UNREAD} others" if len(others) > UNREAD else ""
             hint = f"; not read as numbers: {read}{more}" if read else ""
-            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}{hint}")
+            yield f"the rows hold {count} numbers, and 'numbers' says {self.numbers}{hint}"
 
     def paper_cells(self) -> list[ReportedCell]:
         """Return every cell of every row as reported."""
         return [
             ReportedCell(name, column.name, text, read_number(text))
-            for name, texts in zip(row_names(self.lines()), self.texts, strict=True)
-            for column, text in zip(self.headings(), texts, strict=False)
+            for name, texts in zip(row_names(self.rows), self.texts, strict=True)
+            for column, text in zip(self.columns, texts, strict=False)
         ]
 
 
@@ -144,16 +134,7 @@ class MeasuredTable(Judging, TextTable):
     means: dict[StudentName, dict[str, Reported]] = {}
     by_seed: dict[StudentName, dict[str, BySeed]] = {}
 
-    def headings(self) -> list[Heading]:
-        """Return the columns of the reported cells."""
-        return list(self.columns)
-
-    def lines(self) -> list[TextRow]:
-        """Return the rows."""
-        return list(self.rows)
-
     def _wrong(self) -> Iterator[str]:
-        self.check_cells()
         if not self.numbers:
             check_no_repeats("row", [row.student for row in self.rows if row.student])
             yield from self._shared_names()

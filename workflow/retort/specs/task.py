@@ -6,13 +6,13 @@ given seed (`split`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Label, Name, Real, Seed, Spec, Text, Version, Whole, check_names
+from retort.specs.base import Distinct, Label, Name, Real, Seed, Spec, Text, Version, Whole, check_known
 from retort.specs.reported import check_no_repeats
 from retort.specs.source import NamedSource
 from retort.specs.task_files import LARGEST, Count, FileSplit, SplitFiles
@@ -71,45 +71,6 @@ class TaskJobs(Spec):
 
 
 TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold a text, whatever the task
-
-
-def check_sample(
-    sample: Sequence[dict[str, Any]],
-    required: Sequence[str],
-    optional: Sequence[str],
-    labels: Sequence[str],
-    bounds: tuple[float, float] | None = None,
-) -> None:
-    """Raise an error for the first record that the task cannot read.
-
-    Args:
-        sample: the records.
-        required: the fields that a record must have; an `id` may be left out.
-        optional: the fields that it may have next to them.
-        labels: the names of the labels; empty where the task has none.
-        bounds: the least and the greatest label, where labels are numbers; else None.
-
-    Raises:
-        ValueError: a record has an unknown field, lacks a field, has a field that must be a text and is not, or has a
-            label that the task does not have.
-    """
-    for number, record in enumerate(sample, start=1):
-        check_names(f"sample.{number}", "field", record, (*required, *optional))
-        lacking = [field for field in required if field not in record and field != "id"]
-        if lacking:
-            raise ValueError(f"sample.{number}: '{lacking[0]}' is missing")
-        for field in TEXTS & record.keys():
-            if not isinstance(record[field], str) or not record[field].strip():
-                raise ValueError(f"sample.{number}.{field}: give a text, not {record[field]!r}")
-        label = record.get("label", "")
-        if len(labels) > 1:
-            check_names(f"sample.{number}.label", "label", [label], labels)
-        is_number = isinstance(label, int | float) and not isinstance(label, bool)
-        least, greatest = bounds or (0.0, 0.0)
-        if least < greatest and not (is_number and least <= label <= greatest):  # wrong bounds are reported elsewhere
-            raise ValueError(
-                f"sample.{number}.label: give a number from {least:.10g} to {greatest:.10g}, not {label!r}"
-            )
 
 
 class Task(Spec):
@@ -189,14 +150,16 @@ class Task(Spec):
             yield f"'windows' is of no use for {self.task_type}"
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
             yield "windows: overlap and question together leave no room in max_length"
-        check_names("subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets))
+        yield from check_known(
+            "subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets)
+        )
 
     def _splits(self) -> Iterator[str]:
         if bool(self.split) == bool(self.splits):
             yield "give 'split' (one file, rows are drawn) or 'splits' (with files)"
         for use in ("train_split", "validation_split", "evaluation_split"):
             name = getattr(self, use)
-            check_names(use, "split", [name], self.splits or ("train", "dev", "test"))
+            yield from check_known(use, "split", [name], self.splits or ("train", "dev", "test"))
             if use != "train_split" and name == self.train_split:
                 yield f"{use}: '{name}' is what is trained on; its score would say nothing"
             split = self.splits.get(name)
@@ -206,7 +169,7 @@ class Task(Spec):
                 needed = f"a training needs the labels of {use}; leave it out here"
                 yield f"splits.{name}.unlabelled_sample: {needed}"
         chosen = [self.metric_for_best_model] if self.metric_for_best_model else []
-        check_names("metric_for_best_model", "metric", chosen, self.measures(self.validation_split))
+        yield from check_known("metric_for_best_model", "metric", chosen, self.measures(self.validation_split))
 
     def _subsets(self) -> Iterator[str]:
         if self.subsets and not any(split.subsets for split in self.splits.values()):
@@ -222,11 +185,11 @@ class Task(Spec):
         required, optional = self._facts["required_columns"], self._facts["optional_columns"]
         for location, files in self.read.items():
             columns = [*files.columns, *(column for change in files.changes.values() for column in change.columns)]
-            check_names(f"read.{location}.columns", "field", columns, (*required, *optional))
+            yield from check_known(f"read.{location}.columns", "field", columns, (*required, *optional))
             if lacking := [field for field in required if field not in files.columns]:
                 yield f"read.{location}.columns: '{lacking[0]}' is missing"
             for key in ("files", "broken", "empty", "changes"):
-                check_names(f"read.{location}.{key}", "split", getattr(files, key), self.filed)
+                yield from check_known(f"read.{location}.{key}", "split", getattr(files, key), self.filed)
             for name, file in files.files.items():
                 if ("{subset}" in f"{files.of(name).name} {file}") != self.filed[name].subsets:
                     why = "'{subset}' is for splits with subsets, and for them all"
@@ -257,12 +220,26 @@ class Task(Spec):
         facts = self._facts
         labels = self.labels if facts["has_label_names"] else []
         bounds = None if labels or facts["has_windows"] else self.bounds or (-LARGEST, LARGEST)
-        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels, bounds)
+        required, optional = facts["required_columns"], facts["optional_columns"]
+        for number, record in enumerate(self.sample, start=1):
+            yield from check_known(f"sample.{number}", "field", record, (*required, *optional))
+            if lacking := [field for field in required if field not in record and field != "id"]:
+                yield f"sample.{number}: '{lacking[0]}' is missing"
+            for field in TEXTS & record.keys():
+                if not isinstance(record[field], str) or not record[field].strip():
+                    yield f"sample.{number}.{field}: give a text, not {record[field]!r}"
+            label = record.get("label", "")
+            if len(labels) > 1:
+                yield from check_known(f"sample.{number}.label", "label", [label], labels)
+            is_number = isinstance(label, int | float) and not isinstance(label, bool)
+            least, greatest = bounds or (0.0, 0.0)
+            if least < greatest and not (is_number and least <= label <= greatest):  # wrong bounds are told above
+                yield f"sample.{number}.label: give a number from {least:.10g} to {greatest:.10g}, not {label!r}"
 
     def _submits(self) -> Iterator[str]:
         if self.submission:
             check_no_repeats("submission.files: file", list(self.submission.files.values()))
-            check_names("submission.files", "split", self.submission.files, self.encoded_splits)
+            yield from check_known("submission.files", "split", self.submission.files, self.encoded_splits)
             names = self.submission.label_names
             if names and len(names) != len(self.labels):
                 yield f"submission.label_names: {len(names)} names for {len(self.labels)} labels"

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from retort.errors import RetortError
 from retort.specs import catalogue
-from retort.specs.exhibit import check_known, metrics_by_student, shown_students, timed_models
+from retort.specs.base import check_known
+from retort.specs.exhibit import metrics_by_student, shown_students, timed_models
 from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from retort.specs import catalogue
 from retort.specs.across import Answer, Compared
-from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
+from retort.specs.base import check_known
+from retort.specs.exhibit import Exhibit, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, ReplicatedRow, Statement
 from retort.specs.reported import check_possible, read_number

@@ -218,26 +218,25 @@ def _shrink_task(task: Task, miniature: Miniature) -> Task:
 
 def _made_source(study: Study, name: str, miniature: Miniature) -> MadeSource:
     """Return a made source with all files that the study reads of a source, in the formats of local folders."""
-    models = [(key, model) for key, model in study.models.items() if model.source == name]
+    models = [
+        MadeModel(
+            family=miniature.family(key),
+            architecture=model.architecture,
+            vocabulary=model.vocabulary,
+            positions=model.positions,
+            masked_lm=model.masked_lm,
+            tokenizer=model.tokenizer is None,
+        )
+        for key, model in study.models.items()
+        if model.source == name
+    ]
     made = Made(
         seed=miniature.seed,
         rows=_files_of_tasks(study, name),
         texts=_files_of_corpora(study, name, miniature),
-        model=next((_made_model(study, key, miniature) for key, _ in models), None),
+        model=next(iter(models), None),
     )
     return MadeSource(title=study.sources[name].title, made=made)
-
-
-def _made_model(study: Study, name: str, miniature: Miniature) -> MadeModel:
-    model = study.models[name]
-    return MadeModel(
-        family=miniature.family(name),
-        architecture=model.architecture,
-        vocabulary=model.vocabulary,
-        positions=model.positions,
-        masked_lm=model.masked_lm,
-        tokenizer=model.tokenizer is None,
-    )
 
 
 def _files_of_tasks(study: Study, source: str) -> list[MadeRows]:

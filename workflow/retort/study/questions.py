@@ -144,23 +144,6 @@ def fitted_on(study: Study, name: str) -> str | None:
     return None if study.model_of(study.students[name].teacher).masked_lm else corpus_of_output(study, name)
 
 
-def reads_released_head(study: Study, name: str) -> bool:
-    """Return whether a student reads its teacher's output through the released masked-LM head of its model."""
-    return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
-
-
-def files_at(study: Study, task: Task, source: str) -> SplitFiles:
-    """Return how the files of a task are read where a source is.
-
-    Raises:
-        RetortError: the task gives no files for this location.
-    """
-    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
-    if location not in task.read:
-        raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
-    return task.read[location]
-
-
 def files_of(study: Study, task: Task, split: str) -> SplitFiles:
     """Return how the files of a split are read where its source is.
 
@@ -168,11 +151,12 @@ def files_of(study: Study, task: Task, split: str) -> SplitFiles:
         RetortError: the task gives no files for this location, or none for this split.
     """
     source = task.filed[split].source or task.source
-    files = files_at(study, task, source)
-    if split not in files.files:
-        location = next(name for name, each in task.read.items() if each is files)
+    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
+    if location not in task.read:
+        raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
+    if split not in task.read[location].files:
         raise RetortError(f"read.{location}.files: no file of split '{split}', which is used", "name one")
-    return files
+    return task.read[location]
 
 
 def has_files(study: Study, name: str, splits: list[str]) -> bool:
@@ -288,9 +272,3 @@ def licences_of(study: Study) -> Licences:
         sources={name: (source.title, source.licence) for name, source in study.sources.items()},
         needed={name: [each for each in study.sources if f"sources/{each}" in names] for name, names in needed.items()},
     )
-
-
-def missing(study: Study, needed: set[str]) -> str:
-    """Return why something that needs these names cannot be made in this run; empty if it can."""
-    why = study.config.run_sources.missing
-    return next((why[name] for name in sorted(needed & why.keys())), "")

@@ -124,5 +124,5 @@ def failed(study: Study, paths: Iterable[str]) -> Reason | None:
 
 def _missing(study: Study, needed: set[str]) -> Reason | None:
     """Return why something that needs these names cannot be made in this run; None if it can."""
-    why = questions.missing(study, needed)
-    return Reason(Status.MISSING, why) if why else None
+    why = study.config.run_sources.missing
+    return next((Reason(Status.MISSING, why[name]) for name in sorted(needed & why.keys())), None)

@@ -41,7 +41,7 @@ def scale_study(study: Study) -> None:
     for name in (*study.students, *study.teachers):
         if (paper := study.paper_of(name)) in study.unrun:
             study.not_run[name] = study.unrun[paper]
-    if study.is_as_written:
+    if not (study.scale.replacements or study.scale.miniature) or not study.running_papers:
         return
     study.unscaled = written
     if study.scale.replacements:
@@ -166,7 +166,7 @@ def _shrink_stages(
     for stage in student.stages:
         changed: Settings = {"terms": [_shrink_term(term, by, widths) for term in stage.terms]}
         if stage.data == "task":
-            changed["schedule"] = _kept(stage.schedule) | new.training_for(study.paper_of(name))
+            changed["schedule"] = _kept(stage.schedule) | new.training | new.training_of.get(study.paper_of(name), {})
             changed |= {"steps_factor": 1.0, "tasks": _on_tasks(stage.tasks, new.training_on)}
         else:
             changed |= _on_corpus(stage, new, study.protocols[student.protocol])
@@ -187,7 +187,7 @@ def _shrink_grid(student: Student, grid: SearchGrid, shrink: Callable[[Student],
                 for value in values
             ]
             axes[key] = [value for index, value in enumerate(small) if value not in small[:index]]
-    return grid.with_axes(axes)
+    return SearchGrid.model_validate({**axes, "seed": grid.seed}) if axes else None
 
 
 def _shrink_term(term: Term, by: Shrink, widths: int) -> Term:

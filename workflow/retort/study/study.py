@@ -152,11 +152,6 @@ class Study:
         return [paper for paper in self.papers if paper not in self.unrun]
 
     @property
-    def is_as_written(self) -> bool:
-        """Whether the scale leaves all that is run as its files describe it."""
-        return not (self.scale.replacements or self.scale.miniature) or not self.running_papers
-
-    @property
     def written(self) -> Study:
         """The study as its files describe it, without the changes that a scale makes."""
         return self.unscaled or self

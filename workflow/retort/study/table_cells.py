@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from retort.errors import RetortError, escape_controls
@@ -115,7 +116,8 @@ def _table(path: Path, caption: str, lines: Cells) -> GivenTable:
     heads, body = ([[*line, *[""] * (width - len(line))] for line in part] for part in (heads, below))
     filled = [line for line in body if not _is_group(line)]
     levels = next(column for column in range(1, width) if any(read_number(line[column]) for line in filled))
-    above = _forward(heads[0][levels:]) if two else [""] * (width - levels)
+    over = heads[0][levels:] if two else [""] * (width - levels)
+    above: Iterator[str] = accumulate(over, lambda before, text: text or before)  # empty: as the column before
     labels = heads[-1][levels:]
     columns = [(heading if label else "", label or heading) for heading, label in zip(above, labels, strict=True)]
     rows, group, last = [], "", [""] * levels
@@ -132,14 +134,6 @@ def _table(path: Path, caption: str, lines: Cells) -> GivenTable:
 def _is_group(line: list[str]) -> bool:
     """Return whether a line holds one text, over the rows below it: in its first cell, or over all of them."""
     return len(set(filter(None, line))) == 1 and bool(line[0])
-
-
-def _forward(headings: list[str]) -> list[str]:
-    """Return headings with each empty one replaced by the one before."""
-    filled = [""]
-    for heading in headings:
-        filled.append(heading or filled[-1])
-    return filled[1:]
 
 
 def _with_split_columns(table: GivenTable) -> GivenTable:

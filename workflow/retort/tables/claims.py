@@ -13,7 +13,7 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.formatters import condition_text
 from retort.job.context import RunningJob
-from retort.judgement.certainty import Assumed, assumed_by, level_of
+from retort.judgement.certainty import LEVEL, Assumed, assumed_by, level_of_look
 from retort.judgement.claims import Judgement, judge_reported, judge_runs
 from retort.judgement.judge import (
     Kind,
@@ -160,7 +160,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list
     return [
         Judged(
             on_reported(claim),
-            judge_runs(claim, own, assumed, conditions, level_of(study, claim, own)),
+            judge_runs(claim, own, assumed, conditions, level_of_look(claim, own) if study.config.budget else LEVEL),
             {run.scale: run.judge(name, claim) for run in recorded if coverage_of(claim, run.side).known},
             {reading.says: on_reported(claim.read_as(reading)) for reading in claim.other_readings.values()},
             dict(_by_others(claim, others, assumed)),

@@ -7,7 +7,7 @@ paper at a smaller scale next to those (`record_scale`): each is a file of the p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from retort.errors import RetortError
 from retort.formatters import number
 from retort.judgement.verdicts import DIFFERS, EXACT, REPRODUCED, is_comparable, seed_differences
 from retort.provenance import are_different
-from retort.results.frames import KEY, lines_of, read, scores_by_run, scores_by_seed
+from retort.results.frames import NUMBER, lines_of, read, scores_by_run, scores_by_seed
 from retort.results.score_files import read_score_file
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
@@ -71,28 +71,15 @@ def recording_of(study: Study, paper: str) -> Recording | None:
     return recording if recording and recording.replacements == replacements_of(study.scale, paper) else None
 
 
-def recorded_frame(recording: Recording, table: str) -> DataFrame:
-    """Return a line for each recorded number of a table: by row and column."""
-    import pandas as pd
-
-    cells = recording.tables.get(table, {})
-    found = [(row, column, *mean_and_std(each)) for row, of in cells.items() for column, each in of.items()]
-    return pd.DataFrame(found, columns=[*KEY, "recorded", "recorded_std"])
-
-
-def mean_and_std(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return the mean of a recorded cell, and its standard deviation if it has one."""
-    return values[0], values[1] if values[1:] else None
-
-
 def with_recorded(study: Study, frame: DataFrame) -> DataFrame:
-    """Return the frame of a table joined with the recorded number of each cell, if there is one."""
+    """Return the frame of a table with the recorded number of each cell, if there is one."""
     recording = recording_of(study, frame["paper"].iloc[0]) if len(frame) else None
-    if recording is None or frame["table"].iloc[0] not in recording.tables:
+    rows = recording.tables.get(frame["table"].iloc[0]) if recording else None
+    if rows is None:
         return frame
-    recorded = recorded_frame(recording, frame["table"].iloc[0])
-    found = frame[KEY].merge(recorded, on=KEY, how="left")
-    return frame.assign(recorded=found["recorded"], recorded_std=found["recorded_std"])
+    cells = zip(frame["row"], frame["column"], strict=True)
+    found = [[*rows.get(row, {}).get(column, []), NUMBER, NUMBER] for row, column in cells]  # [mean] or [mean, std]
+    return frame.assign(recorded=[mean for mean, *_ in found], recorded_std=[std for _, std, *_ in found])
 
 
 def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:

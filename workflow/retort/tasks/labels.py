@@ -76,7 +76,6 @@ class _Labelled:
 
     metrics: ClassVar[Any]
     head: ClassVar[str] = "classification"
-    loss: ClassVar[str] = "supervised"
     text_columns: ClassVar[tuple[str, ...]] = ("text", "pair")
     dtype: type = np.float32
 

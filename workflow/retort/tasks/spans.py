@@ -28,7 +28,6 @@ class _Spans:
     """What both task types have in common: windows, the search for the best spans, and how answers are stored."""
 
     head: ClassVar[str] = "span"
-    loss: ClassVar[str] = "supervised"
     text_columns: ClassVar[tuple[str, ...]] = ("id", "question", "context")
     metrics: ClassVar[tuple[str, ...]] = ()
     unanswerable: ClassVar[bool] = False

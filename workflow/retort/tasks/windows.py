@@ -90,41 +90,6 @@ def _tokens_of(row: Any) -> _Tokens:
     return _Tokens(np.array(row.ids, np.int32)[own], spans[:, 0], spans[:, 1])
 
 
-class _WindowColumns:
-    """The columns of all windows, row after row, while the windows are added one by one."""
-
-    def __init__(self, template: _Template, tokens: TokenColumns) -> None:
-        self.template, self.tokens = template, tokens
-        self.labels, self.question = array("q"), array("i")
-        self.starts, self.ends = array("i"), array("i")
-
-    def add(
-        self, number: int, question_ids: np.ndarray, context: _Tokens, window: slice, answer: tuple[int, int]
-    ) -> None:
-        """Add one window of a question.
-
-        Args:
-            number: the number of the question.
-            question_ids: the input ids of the question.
-            context: the tokens of the whole context.
-            window: the tokens of the context that are in the window.
-            answer: the first and last token of the answer in the context; (0, -1) without one.
-        """
-        first = self.template.start(question_ids)
-        self.tokens.add(self.template.row(question_ids, context.ids[window]))
-        self.question.append(number)
-        self.starts.extend(self.template.spread(context.starts[window], first))
-        self.ends.extend(self.template.spread(context.ends[window], first))
-        held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
-        self.labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window
-
-    def table(self) -> pa.Table:
-        """Return the table of the windows; see `question_windows`."""
-        columns = self.tokens.columns(starts=self.starts, ends=self.ends)
-        labels = pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(self.labels)), 2)
-        return pa.table({**columns, "labels": labels, "question": pa.array(np.asarray(self.question))})
-
-
 def question_windows(
     questions: list[SpanQuestion], tokenise: Tokeniser, length: int, overlap: int, longest: int
 ) -> dict[str, pa.Table]:
@@ -149,15 +114,25 @@ def question_windows(
     Raises:
         RetortError: a question leaves too little room for its context.
     """
-    template = _Template(tokenise)
-    collected = _WindowColumns(template, TokenColumns(tokenise))
+    template, tokens = _Template(tokenise), TokenColumns(tokenise)
+    labels, owners, starts, ends = array("q"), array("i"), array("i"), array("i")
     for number, (question, question_ids, context) in enumerate(_tokenise_questions(questions, tokenise, longest)):
         answer = _answer_tokens(context, question.answers)
-        for window in _window_slices(
-            len(context.ids), length - template.tokens - len(question_ids), overlap, question.id
-        ):
-            collected.add(number, question_ids, context, window, answer)
-    return {"": collected.table(), **_question_tables(questions)}
+        first = template.start(question_ids)
+        room = length - template.tokens - len(question_ids)
+        for window in _window_slices(len(context.ids), room, overlap, question.id):
+            tokens.add(template.row(question_ids, context.ids[window]))
+            owners.append(number)
+            starts.extend(template.spread(context.starts[window], first))
+            ends.extend(template.spread(context.ends[window], first))
+            held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
+            labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window
+    pairs = pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(labels)), 2)
+    columns = tokens.columns(starts=starts, ends=ends)
+    return {
+        "": pa.table({**columns, "labels": pairs, "question": pa.array(np.asarray(owners))}),
+        **_question_tables(questions),
+    }
 
 
 def _tokenise_questions(

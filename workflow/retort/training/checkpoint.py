@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import xxhash
@@ -35,6 +35,7 @@ from retort.checksums import Maker, is_sealed, with_digest
 
 SHARE = 60  # time between two writes / time of the last: at most 2 % of a training, also if the next takes longer
 GROUP = 1 << 26  # the most bytes of a group of tensors, unless one tensor alone is larger
+Item = TypeVar("Item")
 
 
 def uses_gpu() -> bool:
@@ -278,22 +279,24 @@ def _stored(files: Iterable[Path]) -> Iterator[tuple[str, Tensor]]:
             yield from ((name, opened.get_tensor(name)) for name in opened.keys())  # noqa: SIM118 # it is no mapping
 
 
+def in_groups(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Yield items in groups of a size of at most `most` together, in order; a larger item is a group alone."""
+    group, filled = list[Item](), 0
+    for item in items:
+        if group and filled + size_of(item) > most:
+            yield group
+            group, filled = [], 0
+        group.append(item)
+        filled += size_of(item)
+    yield group
+
+
 def groups(tensors: Mapping[str, Tensor]) -> Iterator[list[str]]:
     """Yield the names of tensors in groups of at most `GROUP` bytes, in order; a larger tensor is a group alone."""
-    names, filled = list[str](), 0
-    for name, tensor in tensors.items():
-        if names and filled + tensor.nbytes > GROUP:
-            yield names
-            names, filled = [], 0
-        names.append(name)
-        filled += tensor.nbytes
-    yield names
+    return in_groups(tensors, lambda name: tensors[name].nbytes, GROUP)
 
 
 def digest_of_file(path: Path) -> str:
     """Return the XXH3 digest of a file; SHA-256 would noticeably slow down a write."""
-    digest = xxhash.xxh3_128()
     with path.open("rb") as stream:
-        while chunk := stream.read(1 << 22):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, xxhash.xxh3_128).hexdigest()

@@ -95,7 +95,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: Tas
     task_type, rows = task_type_of(task), encoded.first(schedule.max_train_samples).cut(schedule.max_length)
     length = schedule.padded_to(task.max_length)
     batches = TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length, length)
-    return _on_logits(model, task_type.loss, task_type.outputs(task), schedule, batches, len(rows))
+    return _on_logits(model, "supervised", task_type.outputs(task), schedule, batches, len(rows))
 
 
 def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: TeacherHeadSettings) -> TrainingRun:

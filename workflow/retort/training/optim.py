@@ -12,22 +12,6 @@ from retort.errors import RetortError
 from retort.specs.protocol import Schedule
 
 
-def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
-    """Return every parameter, also frozen ones, by a name that is unique over the modules: '0.layer.weight'."""
-    return {
-        f"{index}.{name}": parameter
-        for index, module in enumerate(modules)
-        for name, parameter in module.named_parameters()
-    }
-
-
-def buffers(*modules: nn.Module) -> dict[str, Tensor]:
-    """Return every buffer, such as a memory bank, by a name that is unique over the modules."""
-    return {
-        f"{index}.{name}": buffer for index, module in enumerate(modules) for name, buffer in module.named_buffers()
-    }
-
-
 def adamw(weights: Iterable[nn.Parameter], schedule: Schedule) -> torch.optim.AdamW:
     """Return AdamW for the weights that are not frozen; biases and layer norms have no weight decay, as in BERT."""
     trained = [p for p in weights if p.requires_grad]
@@ -54,7 +38,10 @@ def rate(step: int, steps: int, schedule: Schedule) -> float:
     warm = max(1, round(schedule.warmup_ratio * steps))  # w >= 1
     if step <= warm:
         return schedule.learning_rate * (step / warm)
-    return schedule.learning_rate * AFTER_WARMUP[schedule.lr_scheduler_type](step, warm, schedule.decay_steps or steps)
+    if schedule.lr_scheduler_type == "constant_with_warmup":
+        return schedule.learning_rate
+    last = schedule.decay_steps or steps
+    return schedule.learning_rate * (max(0, last - step + 1) / (last - warm + 1))
 
 
 def check_decay(schedule: Schedule, steps: int, where: str = "") -> None:
@@ -71,17 +58,6 @@ def check_decay(schedule: Schedule, steps: int, where: str = "") -> None:
     if schedule.decay_steps is not None and schedule.decay_steps < steps:
         what = f"{where}decay_steps: {schedule.decay_steps} is below the {steps} steps of the training"
         raise RetortError(what, f"give at least {steps}, or leave it out")
-
-
-def _linear(step: int, warm: int, steps: int) -> float:
-    return max(0, steps - step + 1) / (steps - warm + 1)
-
-
-def _constant(step: int, warm: int, steps: int) -> float:
-    return 1.0
-
-
-AFTER_WARMUP = {"linear": _linear, "constant_with_warmup": _constant}  # the fraction of the peak rate
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:

@@ -136,7 +136,8 @@ class Training:
     ) -> None:
         self.run, self.checkpoint, self.progress = run, checkpoint, progress
         self.seed, self.precision, self.division = seed * 1000 + run.number, precision, division
-        self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
+        whole = torch.nn.ModuleList(run.modules)  # so that a name is unique over the modules: '0.layer.weight'
+        self.parameters, self.buffers = dict(whole.named_parameters()), dict(whole.named_buffers())
         self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
         self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
         self.loss, self.terms = torch.zeros((), device=device), Values()  # of the last step
@@ -149,8 +150,7 @@ class Training:
             unpack_state(state.files, self.parameters, self.buffers, self.optimiser)
             self.step = state.step
         self.random = RandomState()
-        for module in run.modules:
-            module.train()
+        whole.train()
         progress.begin(run.number, self.step, run.steps)
 
     @property

@@ -79,7 +79,9 @@ class Steps:
         self.models = models
         student, teacher = (build.shape_of(each, NUM_LABELS) for each in (models.students[0], models.teacher))
         self.loss = loss_of(terms, student, teacher, ROWS).to(models.device)
-        self.parameters = [optim.parameters(student, self.loss) for student in models.students]
+        self.parameters = [
+            dict(torch.nn.ModuleList([student, self.loss]).named_parameters()) for student in models.students
+        ]
         self.optimisers = [optim.adamw(list(each.values()), SCHEDULE) for each in self.parameters]
 
     def backward(self) -> Iterator[int]:

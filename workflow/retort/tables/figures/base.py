@@ -14,7 +14,6 @@ from retort.specs.base import Label, Spec, StudentName, Text
 from retort.specs.exhibit import Exhibit
 from retort.specs.reported import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
-from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs
 from retort.tables.figures.style import empty_figure_text, save_empty_figure
 from retort.tables.measure import measured_frame
@@ -65,11 +64,6 @@ class Figure(Exhibit):
         """
 
 
-def figure_of(study: Study, paper: str, name: str) -> Figure:
-    """Return a figure of a study."""
-    return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only
-
-
 def plot_figure(
     job: RunningJob,
     config: dict[str, Any],
@@ -89,7 +83,7 @@ def plot_figure(
         RetortError: a score or profile was made with other settings than the study's.
     """
     inputs = read_inputs(config, paper, figure, scores, profiles, tables)
-    spec = figure_of(inputs.study, paper, figure)
+    spec = cast(Figure, inputs.study.exhibits[paper, figure])  # figure*.yaml are read as kinds of figures only
     write(csv, withhold_verdicts(inputs.study, paper, spec.collect(inputs)))
     frame = read(csv)
     if frame["mean"].notna().any():

@@ -10,8 +10,8 @@ from pydantic import Field
 from retort.formatters import number
 from retort.judgement.components import variance_components
 from retort.results.frames import lines_of, scores_by_run
-from retort.specs.base import Name
-from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
+from retort.specs.base import Name, check_known
+from retort.specs.exhibit import StudyNames, exhibits_of, figure_kind
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure
 from retort.tables.figures.style import BLUE, INK, MUTED, figure, save, save_empty_figure, write_notes

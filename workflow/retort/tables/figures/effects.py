@@ -10,8 +10,8 @@ from pydantic import Field
 
 from retort.judgement.difference import mean_is_zero
 from retort.results.frames import lines_of, scores_by_seed
-from retort.specs.base import Distinct, Label, Name, Spec, Text, Whole
-from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
+from retort.specs.base import Distinct, Label, Name, Spec, Text, Whole, check_known
+from retort.specs.exhibit import StudyNames, exhibits_of, figure_kind
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure
 from retort.tables.figures.style import MUTED, SERIES, figure, points, save, write_notes

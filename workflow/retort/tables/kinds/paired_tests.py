@@ -14,8 +14,8 @@ from retort.judgement.judge import DECIMALS
 from retort.judgement.paired_rows import distillation_variance, left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.results.frames import NUMBER, frame_of, lines_of
-from retort.specs.base import Distinct, Name, Real, Spec, Text
-from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, student_metrics, table_kind
+from retort.specs.base import Distinct, Name, Real, Spec, Text, check_known
+from retort.specs.exhibit import Exhibit, StudyNames, exhibits_of, metrics_by_student, table_kind
 from retort.specs.rows import Row
 from retort.study.reasons import Reason, Status, not_run
 from retort.study.study import Study
@@ -185,7 +185,7 @@ def _tested_rows(table: Exhibit) -> dict[str, Row]:
 
 def _unrun(study: Study, table: Exhibit, row: Row) -> dict[str, Any]:
     """Return status and reason of a row that is not run."""
-    tasks = (task for task, _ in student_metrics(table, row.student))
+    tasks = (task for task, _ in metrics_by_student(table).get(row.student, []))
     why = not_run(study, row.student, *tasks) or Reason(Status.NOT_RUN)
     return {"status": why.status.value, "reason": why.text}
 

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown_name
 from retort.results.frames import KEY, lines_of
-from retort.specs.base import Name, OptionalLabel, StudentName, Text
-from retort.specs.exhibit import StudyNames, check_known, shown_students, table_kind
+from retort.specs.base import Name, OptionalLabel, StudentName, Text, check_known
+from retort.specs.exhibit import StudyNames, shown_students, table_kind
 from retort.specs.reported import Heading, ReportedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.reasons import Status
@@ -41,11 +41,9 @@ class CostRow(TextRow):
     )
     stated: dict[Text, Text] = Field(default={}, description="column -> the number that the paper's text states")
 
-    @model_validator(mode="after")
-    def _one_of_both(self) -> CostRow:
+    def _wrong(self) -> Iterator[str]:
         if bool(self.student) == bool(self.quoted):
-            raise ValueError(f"row '{self.label}' needs either 'student' or 'quoted'")
-        return self
+            yield f"row '{self.label}' needs either 'student' or 'quoted'"
 
 
 @table_kind
@@ -57,18 +55,16 @@ class TrainingCostTable(Table):
     rows: list[CostRow] = Field(min_length=1, description="from top to bottom")
     decimals: Decimals = 1
 
-    @model_validator(mode="after")
-    def _whole(self) -> TrainingCostTable:
+    def _wrong(self) -> Iterator[str]:
         names = [column.name for column in self.columns]
         check_no_repeats("column", names)
         check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.rows)])
         for row in self.rows:
             for name, text in row.stated.items():
                 if name not in names:
-                    raise ValueError(str(unknown_name(f"column of row '{row.label}'", name, names)))
+                    yield str(unknown_name(f"column of row '{row.label}'", name, names))
                 if read_number(text) is None:
-                    raise ValueError(f"row '{row.label}', column '{name}': '{text}' is no number")
-        return self
+                    yield f"row '{row.label}', column '{name}': '{text}' is no number"
 
     def named_rows(self) -> dict[str, CostRow]:
         """Return the rows by their full names."""

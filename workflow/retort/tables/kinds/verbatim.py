@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.plan.settings_cells import our_text
-from retort.registry import unknown_name
 from retort.results.frames import KEY, MARK, lines_of
-from retort.specs.base import Name, Spec, StudentName, Text
-from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
+from retort.specs.base import Name, Spec, StudentName, Text, check_known
+from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, table_kind
 from retort.specs.reported import Heading, ReportedCell, TextRow, row_names
 from retort.specs.table import TextTable
 from retort.study.reasons import Status
@@ -32,19 +31,6 @@ class VerbatimTable(TextTable, Table):
     origin: ClassVar[str]  # where our values come from: a remark below the table
     columns: list[Heading] = Field(min_length=1, description="from left to right")
     rows: list[TextRow] = Field(min_length=1, description="from top to bottom")
-
-    def headings(self) -> list[Heading]:
-        """Return the columns of the reported cells."""
-        return self.columns
-
-    def lines(self) -> list[TextRow]:
-        """Return the rows."""
-        return self.rows
-
-    @model_validator(mode="after")
-    def _whole(self) -> VerbatimTable:
-        self.check_cells()
-        return self
 
     def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
         """Return (row, column) -> the columns of the line of a cell that has a value of ours."""
@@ -137,13 +123,10 @@ class SettingsTable(VerbatimTable):
     columns: list[SettingsColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
     rows: list[SettingsRow] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
 
-    @model_validator(mode="after")
-    def _columns(self) -> SettingsTable:
+    def _wrong(self) -> Iterator[str]:
         names = [column.name for column in self.columns]
-        for name in (name for row in self.rows for name in row.as_reported):
-            if name not in names:
-                raise ValueError(str(unknown_name("column", name, names)))
-        return self
+        for row in self.rows:
+            yield from check_known("as_reported", "column", row.as_reported, names)
 
     def settings_cells(self) -> list[SettingsCell]:
         """Return the cells that show a setting of ours next to the reported one; the others hold only the paper's."""

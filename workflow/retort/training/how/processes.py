@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, distributed
 
 from retort.job.attempts import Clock
-from retort.training.checkpoint import uses_gpu
+from retort.training.checkpoint import in_groups, uses_gpu
 
 BUCKET = 1 << 25  # elements that one all-reduce sums, at most: 128 MiB of float32
 SECONDS = 3.0  # between two exchanges of the time: little of what a clock keeps for writing the state
@@ -30,24 +31,12 @@ def add_up(tensors: Sequence[Tensor]) -> None:
 
     All must call this with tensors of the same shapes.
     """
-    for bucket in buckets(tensors):
-        flat = torch.cat([tensor.flatten() for tensor in bucket])
-        distributed.all_reduce(flat)
-        for tensor, summed in zip(bucket, torch.split(flat, [tensor.numel() for tensor in bucket]), strict=True):
-            tensor.copy_(summed.view_as(tensor))
-
-
-def buckets(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return the tensors in order, in lists of one dtype and of at most BUCKET elements, or of one larger tensor."""
-    lists: list[list[Tensor]] = []
-    count = 0
-    for tensor in tensors:
-        if not lists or lists[-1][0].dtype != tensor.dtype or count + tensor.numel() > BUCKET:
-            lists.append([])
-            count = 0
-        lists[-1].append(tensor)
-        count += tensor.numel()
-    return lists
+    for _, same in itertools.groupby(tensors, lambda tensor: tensor.dtype):
+        for bucket in in_groups(same, Tensor.numel, BUCKET):
+            flat = torch.cat([tensor.flatten() for tensor in bucket])
+            distributed.all_reduce(flat)
+            for tensor, summed in zip(bucket, torch.split(flat, [tensor.numel() for tensor in bucket]), strict=True):
+                tensor.copy_(summed.view_as(tensor))
 
 
 def seed_dropout(seed: int, step: int, rank: int) -> None:

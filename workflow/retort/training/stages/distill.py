@@ -20,7 +20,7 @@ from retort.models.card import About
 from retort.models.initialise import StartFolders, check_released, initialise_student, with_pooler
 from retort.models.stored_activations import StoredActivations
 from retort.models.weights import save_with_card
-from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
+from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings, TeacherHeadSettings
 from retort.settings.trials import best_of
 from retort.training.distillation import (
     StudentInTraining,
@@ -261,7 +261,8 @@ def _corpus_teacher_and_data(
 
 def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
     """Return the head of both models, a key of `build.HEADS`."""
-    return "masked-lm" if settings.teacher.has_masked_lm else "none"
+    teacher = settings.teacher
+    return "masked-lm" if isinstance(teacher, TeacherHeadSettings) or teacher.head else "none"
 
 
 def _teacher_folder(folders: StartFolders) -> str:

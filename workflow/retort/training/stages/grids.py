@@ -15,7 +15,6 @@ from retort.job.context import RunningJob
 from retort.settings.trainings import (
     GridSettings,
     PointSettings,
-    SearchSettings,
     TaskDistillationSettings,
     TeacherSettings,
 )
@@ -28,7 +27,8 @@ from retort.training.setup import checkpoint_of
 from retort.training.stages.distill import TaskFolders, distil
 from retort.training.stages.teacher import finetune
 
-Train = Callable[[int, PointSettings], nn.Module]  # (number, point) -> the model that is trained at the point
+# (the job at the point, the point, its seed, the checkpoint of the grid) -> the model that is trained at the point
+Train = Callable[[RunningJob, PointSettings, int, Checkpoint], nn.Module]
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,11 @@ def run_grid(
         encoded_folder: the folder of the encoded task.
         part: the part, and the file of its trials.
     """
-    seed = settings.seed
-    checkpoint = checkpoint_of(job, settings, seed)
 
-    def train(number: int, point: PointSettings) -> nn.Module:
-        own = replace(job, point=number)
-        return finetune_at(own, settings, point, student_folder, encoded_folder, seed, checkpoint, number)
+    def train(own: RunningJob, point: PointSettings, seed: int, checkpoint: Checkpoint) -> nn.Module:
+        return finetune_at(own, settings, point, student_folder, encoded_folder, seed, checkpoint, own.point)
 
-    _try(job, settings, settings, part, train, checkpoint, encoded_folder)
+    _try(job, settings, part, train, encoded_folder)
 
 
 @on_every_gpu
@@ -100,15 +97,14 @@ def run_grid_on_task(
         folders: the folders that the job reads.
         part: the part, and the file of its trials.
     """
-    search = _grid_of(settings)
 
-    def train(number: int, point: PointSettings) -> nn.Module:
-        student = distil(replace(job, point=number), settings.at(point), search.seed, folders)
+    def train(own: RunningJob, point: PointSettings, seed: int, _: Checkpoint) -> nn.Module:
+        student = distil(own, settings.at(point), seed, folders)
         if student.diverged:
             raise student.diverged
         return student.network
 
-    _try(job, settings, search, part, train, checkpoint_of(job, settings, search.seed), folders.encoded)
+    _try(job, settings, part, train, folders.encoded)
 
 
 @on_every_gpu
@@ -130,27 +126,18 @@ def run_grid_of_teacher(
         tokenizer_folder: the folder with the files of its tokenizer.
         part: the part, and the file of its trials.
     """
-    search = _grid_of(settings)
 
-    def train(number: int, point: PointSettings) -> nn.Module:
-        own = replace(job, point=number)
-        return finetune(own, settings.at(point), search.seed, encoded_folder, model_folder, tokenizer_folder)
+    def train(own: RunningJob, point: PointSettings, seed: int, _: Checkpoint) -> nn.Module:
+        return finetune(own, settings.at(point), seed, encoded_folder, model_folder, tokenizer_folder)
 
-    _try(job, settings, search, part, train, checkpoint_of(job, settings, search.seed), encoded_folder)
-
-
-def _grid_of(settings: TaskDistillationSettings | TeacherSettings) -> SearchSettings:
-    assert settings.grid is not None  # a job of a grid is planned only where there is one
-    return settings.grid
+    _try(job, settings, part, train, encoded_folder)
 
 
 def _try(
     job: RunningJob,
     settings: GridSettings | TaskDistillationSettings | TeacherSettings,
-    search: GridSettings | SearchSettings,
     part: Part,
     train: Train,
-    checkpoint: Checkpoint,
     encoded_folder: str,
 ) -> None:
     """Train at each point of a part, and write its metric on the validation split, or the step at which it diverged.
@@ -160,17 +147,19 @@ def _try(
     Args:
         job: the running job.
         settings: the settings of the job.
-        search: those of its grid.
         part: the part of the grid.
         train: trains at one point.
-        checkpoint: notes the finished trials.
         encoded_folder: the folder of the encoded task.
     """
+    search = settings if isinstance(settings, GridSettings) else settings.grid
+    assert search is not None  # a job of a grid is planned only where there is one
+    checkpoint = checkpoint_of(job, settings, search.seed)  # it notes the finished trials
     points, lines, metric = part.of_points(search.points), checkpoint.notes(), search.metric_for_best_model
     for number, point in points[len(lines) :]:
         job.log.write(f"point {number} of {len(search.points)}\n")
         try:
-            dev = dev_score(train(number, point), encoded_folder, metric, settings.task, settings.precision, job.device)
+            model = train(replace(job, point=number), point, search.seed, checkpoint)
+            dev = dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
             trial = Trial(number, point, dev=dev)
         except Diverged as error:
             trial = Trial(number, point, step=error.step)
