@@ -53,6 +53,8 @@ QUESTION = {
         ("json", json.dumps(OBJECTS, indent=1), {}, OBJECTS),
         ("json", "\n".join(map(json.dumps, OBJECTS)), {}, OBJECTS),
         ("json", json.dumps({"rows": OBJECTS}), {"field": "rows"}, OBJECTS),
+        *((form, '{"one": "\u017e\U0001f600\u2028"}\n', {}, [{"one": "\u017e\U0001f600\u2028"}])
+          for form in ("json", "jsonl")),
         ("squad", article(asked(start=3), asked("q2")), {"leave_out": ["q1"]}, [QUESTION]),
     ],
 )  # fmt: skip

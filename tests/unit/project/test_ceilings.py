@@ -73,8 +73,8 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (77, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (26741, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (22669, lambda: code_lines(TESTS)),
+    "code lines": (26744, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (22675, lambda: code_lines(TESTS)),
 }
 
 

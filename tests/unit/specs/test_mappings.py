@@ -50,9 +50,10 @@ def test_consecutive_runs_leave_no_layer_out(student: int, disjoint: bool) -> No
     assert not disjoint or len(layers) == 12
 
 
-def test_a_layer_that_is_not_there() -> None:
-    with pytest.raises(RetortError, match=r"^teacher has no layer 6; its layers go from 0 to 4$"):
-        pairs_of({"last-k": {}}, 6, 4)
+@pytest.mark.parametrize(("name", "layer"), [("last-k", 6), ("first", 5)])
+def test_a_layer_that_is_not_there(name: str, layer: int) -> None:
+    with pytest.raises(RetortError, match=rf"^teacher has no layer {layer}; its layers go from 0 to 4$"):
+        pairs_of({name: {}}, 6, 4)
 
 
 def test_initial_follows_the_layers_that_the_student_starts_from() -> None:

@@ -92,7 +92,7 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
          "no formatter is called 'percents'; did you mean 'percent'?"),
         ({"reads": "written.teacher", "student": "tiny-kd", "task": "rating", "formatter": "percent"},
          "'written.teacher' is 'tiny-teacher'; formatter 'percent' cannot print that"),
-        ({"reads": "runs", "as_reported": ["D"]}, "no column is called 'D'; there are: C"),
+        ({"reads": "runs", "as_reported": ["D"]}, "row 'R0': as_reported: no column is called 'D'; there are: C"),
         ({"reads": "mappings.hidden", "reported_as": {}}, "no key of 'mappings.hidden' is called 'hidden'"),
     ],
 )  # fmt: skip

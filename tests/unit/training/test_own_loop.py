@@ -133,6 +133,7 @@ def test_rows_are_contrasted_by_their_labels(save: Save) -> None:
 HIDDEN = {"objective": "hidden-sequence", "mapping": "last"}
 MISTAKES: list[tuple[list[dict[str, Any]], dict[str, Any], str]] = [
     ([HIDDEN | {"wieght": 2.0}], {}, "terms.1.wieght: no key is called 'wieght'; did you mean 'weight'?"),
+    ([HIDDEN, HIDDEN], {}, "terms.2: the same term stands above"),
     ([{"objective": "masked-lm"}], {}, "terms.1: 'masked-lm' reads the masked tokens of a corpus"),
     ([HIDDEN | {"mapping": {"single": {"layer": 7}}}], {}, "terms.1.mapping: teacher has no layer 7; its layers go"),
     ([HIDDEN | {"mapping": "initial"}], {}, "terms.1.mapping: mapping 'initial' is for students that start"),

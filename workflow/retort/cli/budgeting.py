@@ -85,7 +85,7 @@ def budget(arguments: argparse.Namespace) -> int:
         if claim.state == OPEN
     ]
     if arguments.curves is not None:
-        _draw(prices.plan.study, _curves(prices, claims, demands))
+        _draw(prices.plan.study, _curves(prices, claims, demands), together=not arguments.what)
         return 0
     spent = prices.spent()
     # a student has the same seeds on all of its tasks, also on those that are begun
@@ -125,15 +125,21 @@ def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) 
     return curves
 
 
-def _draw(study: Study, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
+def _draw(study: Study, curves: Mapping[str, Sequence[Sequence[float]]], together: bool) -> None:
     """Draw the curve of each paper into its folder, and all of them together next to those of the first folder.
+
+    Args:
+        study: the study.
+        curves: the curves by paper.
+        together: whether they are those of all papers, and drawn together.
 
     Raises:
         RetortError: no paper has a claim.
     """
     if not curves:
         raise RetortError("--curves: no paper that is named has a claim", "name one with a claims.yaml")
-    draw_curves(curves, {"svg": str(study.config.study_folders[0] / "papers" / CURVES)})
+    if together:
+        draw_curves(curves, {"svg": str(study.config.study_folders[0] / "papers" / CURVES)})
     for paper, curve in curves.items():
         draw_curves({paper: curve}, {"svg": str(study.folders[paper] / CURVES)})
 

@@ -126,7 +126,7 @@ class SettingsTable(VerbatimTable):
     def _wrong(self) -> Iterator[str]:
         names = [column.name for column in self.columns]
         for row in self.rows:
-            yield from check_known("as_reported", "column", row.as_reported, names)
+            yield from check_known(f"row '{row.label}': as_reported", "column", row.as_reported, names)
 
     def settings_cells(self) -> list[SettingsCell]:
         """Return the cells that show a setting of ours next to the reported one; the others hold only the paper's."""

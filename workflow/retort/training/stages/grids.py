@@ -158,8 +158,10 @@ def _try(
     for number, point in points[len(lines) :]:
         job.log.write(f"point {number} of {len(search.points)}\n")
         try:
-            model = train(replace(job, point=number), point, search.seed, checkpoint)
-            dev = dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
+            dev = dev_score(  # no name keeps the model while the next point is trained
+                train(replace(job, point=number), point, search.seed, checkpoint),
+                encoded_folder, metric, settings.task, settings.precision, job.device,
+            )  # fmt: skip
             trial = Trial(number, point, dev=dev)
         except Diverged as error:
             trial = Trial(number, point, step=error.step)
