@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 SOFT_LABELS, LENGTHS = (ROOT / "workflow/papers" / name for name in ("soft-labels", "lengths"))
 ROWS, SLOPE = ("100", "300", "1,000", "2,900"), np.array([-3, -1, 1, 3]) * 6 / 20  # the fitted change over all rows
-STEPS = ("40", "120", "360")  # a stage, of all methods; of attention and labels alone, 1,080 are recorded, too
+STEPS = ("40", "120", "360", "1,080")  # a stage
 FROM_SOFT_LABELS = {"all-texts": "soft labels of all texts first", "kd": "soft labels of the same rows"}
 OBJECTIVES = {
     "att-kl": "attention KL",
@@ -40,6 +40,11 @@ def paired_p(values: Any) -> float:
     return p
 
 
+def told_p(p: float) -> str:
+    """Return a p-value, as tables of guides have it."""
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
+
+
 def scores(record: Path, row: str, *columns: str, table: str = "table1") -> Any:
     """Return recorded scores of a row, columns by seeds."""
     cells = read_yaml(record)["by_seed"][table][row]
@@ -60,27 +65,31 @@ def test_the_guide_has_the_gains_by_soft_labels(task: str) -> None:
     assert f"{(without - labels).mean():.1f} on {task.lower()}" in guide
 
 
-def by_steps(row: str, *more: str) -> Any:
+def by_steps(row: str) -> Any:
     """Return the recorded scores of the study of length, steps by seeds."""
-    return scores(LENGTHS / "recorded/float32.yaml", row, *(f"{steps} steps: QNLI" for steps in (*STEPS, *more)))
+    return scores(LENGTHS / "recorded/float32.yaml", row, *(f"{steps} steps: QNLI" for steps in STEPS))
+
+
+def of_no_line(gains: Any) -> float:
+    """Return the p-value of Hotelling's test that gains, steps by seeds, lie on a straight line."""
+    apart = np.array([[1, -1, -1, 1], [-1, 3, -3, 1]]) @ gains  # of a straight line: 0
+    mean, seeds = apart.mean(axis=1), apart.shape[1]
+    t2 = seeds * mean @ np.linalg.solve(np.cov(apart), mean)
+    return float(f_distribution.sf((seeds - 2) / (2 * (seeds - 1)) * t2, 2, seeds - 2))
 
 
 def test_the_guide_has_the_first_test_of_length() -> None:
     guide = " ".join((LENGTHS / "README.md").read_text().split())
-    gains = by_steps("att-kl", "1,080") - by_steps("labels", "1,080")  # steps by seeds
+    gains = by_steps("att-kl") - by_steps("labels")  # steps by seeds
     change = SLOPE @ gains
     assert f"by {told(change)} points from 40 to 1,080 steps; p = {paired_p(change):.3f}" in guide
-    apart = np.array([[1, -1, -1, 1], [-1, 3, -3, 1]]) @ gains  # of a straight line: 0
-    mean, seeds = apart.mean(axis=1), apart.shape[1]
-    t2 = seeds * mean @ np.linalg.solve(np.cov(apart), mean)  # Hotelling
-    assert f"(residuals: p = {f_distribution.sf((seeds - 2) / (2 * (seeds - 1)) * t2, 2, seeds - 2):.3f})" in guide
-    assert f"changes by {told(gains[3] - gains[2])} points" in guide
+    assert f"(residuals: p = {of_no_line(gains):.3f})" in guide
     assert f"is {change.std(ddof=1):.1f} points" in guide
 
 
 def test_the_guide_has_what_labels_alone_learn_late() -> None:
     guide = " ".join((LENGTHS / "README.md").read_text().split())
-    labels, attention = (by_steps(row, "1,080")[3] for row in ("labels", "att-kl"))
+    labels, attention = (by_steps(row)[3] for row in ("labels", "att-kl"))
     assert f"({labels.min():.1f} to {labels.max():.1f}, mean {labels.mean():.1f})" in guide
     assert f"attention then has {attention.min():.1f} to {attention.max():.1f}" in guide
 
@@ -88,15 +97,25 @@ def test_the_guide_has_what_labels_alone_learn_late() -> None:
 @pytest.mark.parametrize("method", OBJECTIVES)
 def test_the_guide_has_the_gains_by_length(method: str) -> None:
     guide, gains = (LENGTHS / "README.md").read_text(), by_steps(method) - by_steps("labels")
-    last = "\u2013" if method != "att-kl" else told((by_steps(method, "1,080") - by_steps("labels", "1,080"))[3])
-    assert f"| {OBJECTIVES[method]} | {' | '.join([*map(told, gains), last])} |" in guide
-    assert f"| {OBJECTIVES[method]} | {told(gains[2] - gains[0])} |" in guide
+    assert f"| {OBJECTIVES[method]} | {' | '.join(map(told, gains))} |" in guide
+    trend = SLOPE @ gains
+    parts = [
+        told(trend),
+        told_p(paired_p(trend)),
+        told_p(of_no_line(gains)),
+        told(gains[2] - gains[0]),
+        told(gains[3] - gains[2]),
+    ]
+    assert f"| {OBJECTIVES[method]} | {' | '.join(parts)} |" in guide
 
 
-@pytest.mark.parametrize("method", ["hid-seq", "hid-cls"])
+@pytest.mark.parametrize("method", ["hid-seq", "hid-cls", "kd"])
 def test_the_guide_has_the_lead_of_attention_by_length(method: str) -> None:
-    first, second, last = (by_steps("att-kl") - by_steps(method)).mean(axis=1)
-    assert f"by {first:.1f}, {second:.1f} and {last:.1f}" in " ".join((LENGTHS / "README.md").read_text().split())
+    guide, leads = (LENGTHS / "README.md").read_text(), by_steps("att-kl") - by_steps(method)
+    trend = SLOPE @ leads
+    assert (
+        f"| {OBJECTIVES[method]} | {' | '.join([*map(told, leads), told(trend), told_p(paired_p(trend))])} |" in guide
+    )
 
 
 def test_the_guide_names_what_stays_near_guessing() -> None:

@@ -74,7 +74,7 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (77, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
     "code lines": (26744, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (22675, lambda: code_lines(TESTS)),
+    "code lines of tests": (22688, lambda: code_lines(TESTS)),
 }
 
 
