@@ -30,7 +30,7 @@ def rows(jobs: Iterable[Job], speed: Speed) -> Iterator[list[str]]:
         expected = sum(speed.hours(job.estimate.work, 0) for job in finished)
         steps = [job.estimate.step for job in finished if job.estimate.step]
         ram, gpu = (max(MB * record.get(key, 0) for record in records) for key in ("max_rss_mb", "max_gpu_mb"))
-        most = max(job.estimate.ram for job in finished), max((step.bytes(step.at_once) for step in steps), default=0)
+        most = max(job.estimate.ram for job in finished), max((step.peak for step in steps), default=0)
         memory = [*_sizes(ram, most[0]), *_sizes(gpu, most[1])]
         yield [f"  {rule}", str(len(finished)), f"{hours:.2g}", f"{expected:.2g}", *memory]
 

@@ -67,6 +67,11 @@ class Step:
         """The rows that go through the device at once."""
         return min(self.micro_batch or self.rows, self.rows)
 
+    @property
+    def peak(self) -> float:
+        """The peak of a step in bytes, with as many rows at once as it has."""
+        return self.bytes(self.at_once)
+
     def bytes(self, rows: int) -> float:
         """Return the peak of a step in bytes, with `rows` rows of the batch at once."""
         relation = rows * self.loss.relation
@@ -97,7 +102,7 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
 
 def largest(steps: list[Step]) -> Step:
     """Return the step that takes most memory, with the joint objectives of all."""
-    most = max(steps, key=lambda step: step.bytes(step.at_once))
+    most = max(steps, key=lambda step: step.peak)
     return replace(most, joint=tuple(sorted({name for step in steps for name in step.joint})))
 
 
@@ -157,5 +162,5 @@ def host(step: Step | None, weights: float, gpu: bool, workers: int, written: fl
         workers: processes that prepare batches next to it.
         written: bytes of the state that it writes; safetensors holds all of them at once.
     """
-    device = 0.0 if gpu or step is None else step.bytes(step.at_once)
+    device = 0.0 if gpu or step is None else step.peak
     return PROCESS[gpu] + workers * WORKER_BYTES + device + WEIGHT * weights + written

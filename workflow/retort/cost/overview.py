@@ -184,7 +184,7 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
     rows = []
     for taken, job in hours:
         step = job.estimate.step
-        device = f"{step.bytes(step.at_once) / 1e9:.1f} GB a step, {step.at_once} rows at once" if step else ""
+        device = f"{step.peak / 1e9:.1f} GB a step, {step.at_once} rows at once" if step else ""
         rows.append([f"  {job.name}", f"{rounded_hours(taken)} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
     return align_columns(rows)
 

@@ -66,7 +66,7 @@ def fits_one_job(plan: Plan, estimates: Estimates | None = None) -> Fits:
             return False
         together = estimates.step_together(names)
         if not config.gpus:
-            return RAM_MARGIN * (PROCESS[False] + together.bytes(together.at_once)) <= ram_bytes
+            return RAM_MARGIN * (PROCESS[False] + together.peak) <= ram_bytes
         return not gpu_bytes or memory.fits(together, together.at_once, gpu_bytes)
 
     return fits

@@ -29,14 +29,14 @@ def write_model(folder: Path, made: MadeModel, seed: int) -> None:
     torch.manual_seed(seed)
     with_head = made.masked_lm or made.family == "distilbert"  # released DistilBERTs always have the head
     auto_class: Any = AutoModelForPreTraining if with_head else AutoModel
-    named = SIZES if made.family != "distilbert" else {size: keys[::-1] for size, keys in SIZES.items()}
+    place = 1 if made.family == "distilbert" else 0  # of a family's own key among those of a size
     further = OF_ROBERTA if "roberta" in made.family else {"pad_token_id": 0}
     config = AutoConfig.for_model(
         made.family,
         vocab_size=made.vocabulary,
         max_position_embeddings=made.positions + first_position({"model_type": made.family, **further}),
         initializer_range=INITIALIZER_RANGE,
-        **{named[size][0]: getattr(made.architecture, size) for size in ("layers", "heads", "hidden", "intermediate")},
+        **{SIZES[size][place]: getattr(made.architecture, size) for size in SHAPE},
         **further,
     )
     auto_class.from_config(config).save_pretrained(str(folder), safe_serialization=True)
@@ -105,6 +105,7 @@ def _with_specials(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
+SHAPE = ("layers", "heads", "hidden", "intermediate")  # sizes that every family's config has
 OF_ROBERTA = {"type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
 FAMILIES = {  # -> makes a tokenizer with a number of tokens
     "bert": _word_piece,

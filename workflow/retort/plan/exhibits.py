@@ -6,7 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from retort import provenance
 from retort.errors import RetortError
 from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
+from retort.plan.rule import given
 from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.sharing import grid_parts
 from retort.specs.exhibit import metrics_by_student
@@ -226,11 +227,6 @@ def files_of_audit(plan: Plan) -> list[str]:
     return _files_of(plan.study, papers_of_others(plan.study))
 
 
-def _given(give: Callable[..., list[Any]], *names: str) -> Callable[[Prints, Wildcards], list[Any]]:
-    """Return a function for a param from one of the plan and of the values of some wildcards."""
-    return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
-
-
 class Prints:
     """What printing jobs depend on besides files: functions from the wildcards of a job to params of its rule.
 
@@ -246,11 +242,11 @@ class Prints:
         """The code that prints: what it reports is printed anew once it changes."""
         return {"the code that prints": provenance.digest_printing()}
 
-    compares = _given(compares, "paper", "table")
-    left_out_of_table = _given(reasons_left_out, "paper", "table")
-    left_out_of_figure = _given(reasons_left_out, "paper", "figure")
-    verdicts = _given(verdicts, "paper", "table")
-    shown_settings = _given(shown_settings, "paper", "table")
+    compares = given(compares, "paper", "table")
+    left_out_of_table = given(reasons_left_out, "paper", "table")
+    left_out_of_figure = given(reasons_left_out, "paper", "figure")
+    verdicts = given(verdicts, "paper", "table")
+    shown_settings = given(shown_settings, "paper", "table")
 
     def scale(self, of: Wildcards) -> str:
         """Return the scale at which a paper is run; empty for one that is only shown."""

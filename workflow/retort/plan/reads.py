@@ -8,6 +8,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import exhibits
 from retort.plan.plan import Plan, source_folder
+from retort.plan.rule import given
 from retort.plan.shared_activations import activations_behind
 from retort.plan.sharing import folders_read, grid_parts, remembered_group, student_is_made, students_in
 from retort.registry import unknown_name
@@ -15,11 +16,6 @@ from retort.study.addresses import names_of_seeds, score_file, seeds_in
 from retort.study.questions import submitted_sources
 
 Wildcards = Any
-
-
-def _given(give: Callable[..., Any], *names: str) -> Callable[[InputFunctions, Wildcards], Any]:
-    """Return an input function from a function of the plan and of the values of some wildcards."""
-    return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
 
 
 def _of_trained(give: Callable[..., Any], *names: str) -> Callable[[InputFunctions, Wildcards], Any]:
@@ -67,7 +63,7 @@ class InputFunctions:
         """Return the folders of the sources of a corpus."""
         return list(map(source_folder, sorted(self.study.corpora[of.corpus].sources)))
 
-    files_of_tokenizer = _given(Plan.model_folder, "tokenizer")
+    files_of_tokenizer = given(Plan.model_folder, "tokenizer")
 
     def tokenized_parts(self, of: Wildcards) -> list[str]:
         """Return the folders of all tokenised parts of a corpus."""
@@ -84,8 +80,8 @@ class InputFunctions:
         """Return the trials of all parts of the grid on a task; empty without a grid."""
         return grid_parts(self.study, self.name_of(of), of.task)
 
-    finetuned_teacher = _given(Plan.teacher, "student", "task")
-    teacher_on_task = _given(Plan.teacher_on_task, "teacher", "task")
+    finetuned_teacher = given(Plan.teacher, "student", "task")
+    teacher_on_task = given(Plan.teacher_on_task, "teacher", "task")
 
     def activations_of_grid(self, of: Wildcards) -> str | list[str]:
         """Return the stored activations that a part of a student's grid reads; empty if the teacher runs next to it."""
@@ -96,11 +92,11 @@ class InputFunctions:
         """Return the stored activations that the seeds of a student read; empty if the teacher runs next to them."""
         return activations_behind(self.plan, of.student, of.task, score_file(of.student, of.task, of.seeds))
 
-    parent = _given(Plan.parent, "student")
+    parent = given(Plan.parent, "student")
 
     # --- students that are distilled on corpora, side by side; all students of a group have the same inputs
 
-    blocks_of_teacher = _given(Plan.blocks, "teacher", "corpus")
+    blocks_of_teacher = given(Plan.blocks, "teacher", "corpus")
     blocks_of_group = _of_group(Plan.corpora)
     teacher_of_group = _of_group(Plan.corpus_teacher)
     released_model_of_group = _of_group(Plan.pretrained_folder)
@@ -148,25 +144,25 @@ class InputFunctions:
 
     # --- tables, figures, claims, pages
 
-    file_of_table = _given(exhibits.files_of_table, "paper", "table")
-    scores_of_table = _given(exhibits.scores, "paper", "table")
-    profiles_of_table = _given(exhibits.profiles, "paper", "table")
-    trials_of_table = _given(exhibits.trials, "paper", "table")
-    records_next_to_table = _given(exhibits.records_next_to, "paper", "table")
-    submissions_of_table = _given(exhibits.submissions, "paper", "table")
-    file_of_figure = _given(exhibits.file_of, "paper", "figure")
-    scores_of_figure = _given(exhibits.scores, "paper", "figure")
-    profiles_of_figure = _given(exhibits.profiles, "paper", "figure")
-    tables_of_figure = _given(exhibits.drawn_tables, "paper", "figure")
-    files_of_claims = _given(exhibits.files_of_claims, "paper")
-    tables_of_claims = _given(exhibits.tables_of_claims, "paper")
-    files_of_page = _given(exhibits.files_of_page, "paper")
-    exhibits_on_page = _given(exhibits.exhibits_on_page, "paper")
-    claims_on_page = _given(exhibits.claims_on_page, "paper")
-    files_of_audit = _given(exhibits.files_of_audit)
-    files_of_index = _given(exhibits.files_of_index)
-    tables_of_index = _given(exhibits.tables_of_index)
-    headlines = _given(exhibits.headlines)
-    claims_of_index = _given(exhibits.claims_of_index)
-    pages_of_papers = _given(lambda plan: exhibits.pages(plan.study))
-    page_of_audit = _given(lambda plan: exhibits.audit_page(plan.study))
+    file_of_table = given(exhibits.files_of_table, "paper", "table")
+    scores_of_table = given(exhibits.scores, "paper", "table")
+    profiles_of_table = given(exhibits.profiles, "paper", "table")
+    trials_of_table = given(exhibits.trials, "paper", "table")
+    records_next_to_table = given(exhibits.records_next_to, "paper", "table")
+    submissions_of_table = given(exhibits.submissions, "paper", "table")
+    file_of_figure = given(exhibits.file_of, "paper", "figure")
+    scores_of_figure = given(exhibits.scores, "paper", "figure")
+    profiles_of_figure = given(exhibits.profiles, "paper", "figure")
+    tables_of_figure = given(exhibits.drawn_tables, "paper", "figure")
+    files_of_claims = given(exhibits.files_of_claims, "paper")
+    tables_of_claims = given(exhibits.tables_of_claims, "paper")
+    files_of_page = given(exhibits.files_of_page, "paper")
+    exhibits_on_page = given(exhibits.exhibits_on_page, "paper")
+    claims_on_page = given(exhibits.claims_on_page, "paper")
+    files_of_audit = given(exhibits.files_of_audit)
+    files_of_index = given(exhibits.files_of_index)
+    tables_of_index = given(exhibits.tables_of_index)
+    headlines = given(exhibits.headlines)
+    claims_of_index = given(exhibits.claims_of_index)
+    pages_of_papers = given(lambda plan: exhibits.pages(plan.study))
+    page_of_audit = given(lambda plan: exhibits.audit_page(plan.study))

@@ -94,6 +94,11 @@ def paths_in(value: Paths) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
+def given(give: Callable[..., Any], *names: str) -> Callable[[Any, Wildcards], Any]:
+    """Return a method from a function of the plan, which `self` has, and of the values of some wildcards."""
+    return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
+
+
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that matches exactly these names; without names, it matches nothing."""
     return "|".join(re.escape(name) for name in sorted(names)) or NOTHING

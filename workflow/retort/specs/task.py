@@ -150,9 +150,8 @@ class Task(Spec):
             yield f"'windows' is of no use for {self.task_type}"
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
             yield "windows: overlap and question together leave no room in max_length"
-        yield from check_known(
-            "subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets)
-        )
+        languages = facts.get("languages", self.subsets)
+        yield from check_known("subsets", f"language of {self.task_type}", self.subsets, languages)
 
     def _splits(self) -> Iterator[str]:
         if bool(self.split) == bool(self.splits):
@@ -219,7 +218,8 @@ class Task(Spec):
             yield f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}"
         facts = self._facts
         labels = self.labels if facts["has_label_names"] else []
-        bounds = None if labels or facts["has_windows"] else self.bounds or (-LARGEST, LARGEST)
+        has_scores = not labels and not facts["has_windows"]
+        least, greatest = (self.bounds or (-LARGEST, LARGEST)) if has_scores else (0.0, 0.0)
         required, optional = facts["required_columns"], facts["optional_columns"]
         for number, record in enumerate(self.sample, start=1):
             yield from check_known(f"sample.{number}", "field", record, (*required, *optional))
@@ -232,7 +232,6 @@ class Task(Spec):
             if len(labels) > 1:
                 yield from check_known(f"sample.{number}.label", "label", [label], labels)
             is_number = isinstance(label, int | float) and not isinstance(label, bool)
-            least, greatest = bounds or (0.0, 0.0)
             if least < greatest and not (is_number and least <= label <= greatest):  # wrong bounds are told above
                 yield f"sample.{number}.label: give a number from {least:.10g} to {greatest:.10g}, not {label!r}"
 

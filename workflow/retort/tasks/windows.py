@@ -128,11 +128,8 @@ def question_windows(
             held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
             labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window
     pairs = pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(labels)), 2)
-    columns = tokens.columns(starts=starts, ends=ends)
-    return {
-        "": pa.table({**columns, "labels": pairs, "question": pa.array(np.asarray(owners))}),
-        **_question_tables(questions),
-    }
+    own = {"labels": pairs, "question": pa.array(np.asarray(owners))}
+    return {"": pa.table(tokens.columns(starts=starts, ends=ends) | own), **_question_tables(questions)}
 
 
 def _tokenise_questions(
